@@ -30,7 +30,12 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.faults.wiki_live_victim import open_here
-from tests.faults.wiki_write_victim import AFTER_COMMIT, BEFORE_COMMIT
+from tests.faults.wiki_write_victim import (
+    AFTER_COMMIT,
+    BEFORE_COMMIT,
+    HISTORY_LOCK,
+    hold_history_lock,
+)
 from tests.soak import SOAK
 from tests.warm import start as warm
 
@@ -41,7 +46,6 @@ FILES = {
     "b.md": "see [one](d/one.md)\n",
     "e/c.md": "also [[d/one]]\n",
 }
-LOCK = ".pecia/history/refs/heads/main.lock"
 STORED = """
 SELECT f.key, r.text FROM kernel.file f
   JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id
@@ -340,7 +344,7 @@ async def test_a_write_that_meets_an_error_is_whole_or_not_there(
 
 async def _require_locked(space: SpaceOf, now: State) -> None:
     """Readers go on, nobody writes, and the lock of another program stays until it is released."""
-    lock = space.folder / LOCK
+    lock = space.folder / HISTORY_LOCK
     await space.call("wiki.list_documents")
     # The file of a live document is flushed with its version, so it waits.
     assert (await space.state()).files == now.files
@@ -358,8 +362,7 @@ async def test_a_write_is_refused_while_another_program_has_the_history_locked(
     async with open_world(database, tmp_path) as world:
         before, after, [trial] = await lay_out(world, name, kind, [("", 1)])
         space = SpaceOf(world, trial.folder)
-        lock = space.folder / LOCK
-        lock.touch()
+        lock = hold_history_lock(space.folder)
         with pytest.raises(Unavailable):
             await space.call(kind.tool, **trial.arguments)
         assert lock.exists()

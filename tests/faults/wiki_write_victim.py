@@ -6,7 +6,9 @@ the tool and its arguments on stdin. The HIT-th time it passes POINT it is kille
 the history locked by another program (`locked`). If it lives on, it says how the call ended.
 """
 
+import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,8 @@ from tests.faults.wiki_live_victim import open_here
 BEFORE_COMMIT = ("after_prepare", "after_journal", "before_commit")
 AFTER_COMMIT = ("after_commit", "before_advance", "after_advance", "before_delete")
 ON_DISK = ("after_move", "after_write", "after_remove", "after_swap")
+
+HISTORY_LOCK = ".pecia/history/refs/heads/main.lock"
 
 CUT = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -65,12 +69,20 @@ def make_fault(point: str, hit: int, kind: str, given: dict[str, Any]) -> Trap:
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
     def locked() -> None:
-        folder = Path(given["home"]).parent / given["arguments"]["space"]
-        (folder / ".pecia/history/refs/heads/main.lock").touch()
+        hold_history_lock(Path(given["home"]).parent / given["arguments"]["space"])
 
     if kind == "kill":
         return Trap(point, hit)
     return Fault(point, hit, {"full": full, "lost": lost, "locked": locked}[kind])
+
+
+def hold_history_lock(folder: Path) -> Path:
+    """As a git that keeps its lock: it never grows so old that it counts as left behind."""
+    lock = folder / HISTORY_LOCK
+    lock.touch()
+    an_hour_on = time.time() + 3600
+    os.utime(lock, (an_hour_on, an_hour_on))
+    return lock
 
 
 def lay(trap: Trap) -> None:

@@ -9,6 +9,7 @@ from pecia.features.wiki.core.graph import LinkGraph, build_link_graph
 from pecia.features.wiki.core.metadata import parse_metadata
 from pecia.features.wiki.core.rename import (
     RenamePlan,
+    find_affected,
     plan_document_rename,
     plan_folder_rename,
     plan_rewrites,
@@ -20,6 +21,7 @@ FOLDERS = ("n", "d2", "q/d", "f/d", "z/e")
 LINKS = (
     *("[[a]]", "[[b|x]]", "[[d/a#h]]", "[[e/a]]", "[[d]]", "[[g h]]", "[[Title b]]", "[[../a]]"),
     *("[x](a.md)", "[x](./b)", "[x](../a.md#h)", "[x](d/b.md?q=1)", "[x](<g h.md>)", "[x](d/)"),
+    *("![[a]]", "![[d/b]]", "\n- part_of [[d/a]]"),
     *("[r]", "`[[a]]`", "[[none]]", "[x](v1.2)", "[[é]]", "![i](p.png)", "[w](https://x.y)", "a b"),
 )
 DEFINITION = "\n\n[r]: d/b.md 'title'\n"
@@ -35,7 +37,10 @@ class Case:
 def cases(draw: st.DrawFn) -> Case:
     names = draw(st.lists(st.sampled_from(NAMES), min_size=2, max_size=7, unique=True))
     bodies = st.lists(st.sampled_from(LINKS), max_size=6).map(" ".join)
-    texts = {it: f"---\ntitle: Title {it}\n---\n{draw(bodies)}{DEFINITION}" for it in names}
+    above = st.sampled_from(("", 'up: "[[a]]"\n', "all: ['[[d/b#h|x]]', \"[[g h]]\"]\n"))
+    texts = {
+        it: f"---\ntitle: Title {it}\n{draw(above)}---\n{draw(bodies)}{DEFINITION}" for it in names
+    }
     below = [it for it in ("d", "f", "d/e") if any(name.startswith(f"{it}/") for name in names)]
     if below and draw(st.booleans()):
         old = draw(st.sampled_from(below))
@@ -59,6 +64,15 @@ def test_no_link_that_led_somewhere_is_dead_after_a_rename(case: Case) -> None:
     for source, edges in before.outgoing.items():
         alive = {it.target for it in after.outgoing[moved.get(source, source)] if it.is_alive}
         assert {moved.get(it.target, it.target) for it in edges if it.is_alive} <= alive
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_every_document_that_a_rename_changes_is_among_those_it_may_affect(case: Case) -> None:
+    before = graph(case.texts)
+    affected = find_affected(case.renaming, before)
+    done = plan_rewrites(case.renaming, before.names, case.texts.items())
+    assert affected is None or {it.name for it in done} <= affected
 
 
 @settings(max_examples=100, deadline=None)

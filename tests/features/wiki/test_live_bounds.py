@@ -325,6 +325,7 @@ async def test_where_editors_are_is_told_to_the_others_and_kept_nowhere(plan: Sp
             # Whatever name somebody takes, who they came in as is told with it.
             assert heard(ana)[77]["writer"].startswith("principal-")
             assert heard(ana)[77]["writer"] != f"principal-{plan.served.ana.user_id}"
+            assert heard(ana)[77]["user"] == {"name": "bo", "kind": "person"}
             async with ana_at(plan) as late:
                 await late.until(is_told(late, 77, lambda it: it["cursor"] == 3))
             # Another says that bo is elsewhere, and gone: neither is believed.

@@ -240,6 +240,56 @@ def _number(value: int) -> bytes:
     return bytes((*found, value))
 
 
+async def test_the_answer_to_a_sync_counts_among_what_is_stored(plan: Space) -> None:
+    async with ana_at(plan) as ana:
+        assert ana.stored == 1
+        ana.type_after("Last line.", " first")
+        await ana.flush()
+        await ana.until(lambda: ana.stored == 2)
+        hand = ana
+    hand.type_after("Last line.", " offline")
+    hand.drop()
+    async with ana_at(plan, hand=hand):
+        # The answer had what was typed without a connection.
+        assert hand.stored == 1
+        read = await plan.value("read_document", path="plan.md")
+    assert "Last line. offline first" in read["content"]
+
+
+@pytest.mark.parametrize("count", [1, 30, 120])
+async def test_what_was_sent_just_before_a_close_is_stored(plan: Space, count: int) -> None:
+    async with bo_at(plan) as bo:
+        for number in range(count):
+            bo.type_after("Last line.", f" <{number}>")
+        await bo.flush()
+    await _audited(plan)
+    read = await plan.value("read_document", path="plan.md")
+    assert read["content"].count("<") == count
+
+
+async def test_a_right_that_ended_holds_for_what_was_sent_just_before_a_close(plan: Space) -> None:
+    async with bo_at(plan) as bo:
+        await plan.admin("grant", to="user:bo", role="reader")
+        bo.type_after("Last line.", " too late")
+        await bo.flush()
+    await _audited(plan)
+    assert "too late" not in (await plan.value("read_document", path="plan.md"))["content"]
+
+
+async def test_nobody_stays_at_a_document_who_moved_just_before_a_close(plan: Space) -> None:
+    async with ana_at(plan) as ana:
+        async with bo_at(plan) as bo:
+            here = pycrdt.Awareness(bo.doc)
+            here.set_local_state({"user": {"name": "bo"}})
+            shown = here.encode_awareness_update([here.client_id])
+            await bo.send(pycrdt.create_awareness_message(shown))
+        left = pycrdt.Awareness(ana.doc)
+        await ana.until(lambda: len(ana.presences) == 2)
+        for presence in ana.presences:
+            left.apply_awareness_update(presence, "remote")
+        assert bo.doc.client_id not in left.states
+
+
 async def test_who_was_away_comes_back_with_what_they_typed(plan: Space) -> None:
     async with ana_at(plan) as ana:
         pass
@@ -298,22 +348,27 @@ async def test_a_version_names_the_agent_and_the_people_who_made_it(
     assert newest["contributors"][0]["id"] == f"principal-{served.ana.user_id}"
 
 
-async def test_every_editor_leaves_a_row_in_the_audit(plan: Space, served: Served) -> None:
+async def test_every_editor_leaves_a_row_in_the_audit(plan: Space) -> None:
     async with bo_at(plan) as bo:
         bo.type(0, "x")
         await bo.saved()
-    with anyio.fail_after(PATIENCE_S):
-        while not (rows := await _audited(served, plan)):  # noqa: ASYNC110 - or put down.
-            await anyio.sleep(0.05)
+    rows = await _audited(plan)
     assert [(it["status"], it["arguments"]["doc"]) for it in rows] == [("ok", "plan")]
 
 
-async def _audited(served: Served, space: Space) -> list[dict[str, Any]]:
-    await served.app.audit_log.drain()
-    async with served.app.store.system() as tx:
-        return await tx.fetch_all(
-            "SELECT a.status, a.arguments FROM kernel.audit a JOIN kernel.user_account u"
-            " ON u.id = a.user_id WHERE a.tool = 'wiki/collab' AND u.name = 'bo'"
-            " AND %(source)s = ANY (a.sources)",
-            source=f"wiki:{space.name}",
-        )
+async def _audited(space: Space) -> list[dict[str, Any]]:
+    """The rows of bo's sockets, once one is over."""
+    served = space.served
+    with anyio.fail_after(PATIENCE_S):
+        while True:
+            await served.app.audit_log.drain()
+            async with served.app.store.system() as tx:
+                rows = await tx.fetch_all(
+                    "SELECT a.status, a.arguments FROM kernel.audit a JOIN kernel.user_account u"
+                    " ON u.id = a.user_id WHERE a.tool = 'wiki/collab' AND u.name = 'bo'"
+                    " AND %(source)s = ANY (a.sources)",
+                    source=f"wiki:{space.name}",
+                )
+            if rows:
+                return rows
+            await anyio.sleep(0.05)

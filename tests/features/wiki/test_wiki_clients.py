@@ -11,7 +11,8 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.features.wiki.conftest import ENDPOINT, Space
-from tests.features.wiki.test_wiki_documents import TOOLS
+from tests.features.wiki.test_wiki_documents import OURS, TOOLS
+from tests.mcp.raw_mcp import RawMcp
 from tests.warm import start as warm
 
 pytestmark = [
@@ -44,7 +45,7 @@ async def asked(client: Client, space: Space, tool: str, **arguments: Any) -> di
 async def test_a_stock_client_lists_and_calls_the_tools_over_http(space: Space) -> None:
     url = f"{space.served.http.base_url}".rstrip("/") + ENDPOINT
     async with Client(streamable_http_client(url)) as client:
-        assert {it.name for it in (await client.list_tools()).tools} == TOOLS
+        assert {it.name for it in (await client.list_tools()).tools} == TOOLS | OURS
         await asked(client, space, "write_document", docName="a", markdown="x\n", position="append")
         read = await asked(client, space, "read_document", path="a.md")
     assert read["content"] == "x\n"
@@ -57,8 +58,8 @@ async def test_two_shims_on_one_server_see_one_set_of_tools_and_one_document(
     space: Space, tmp_path: Path
 ) -> None:
     async with shim(space, tmp_path) as one, shim(space, tmp_path) as other:
-        assert {it.name for it in (await one.list_tools()).tools} == TOOLS
-        assert {it.name for it in (await other.list_tools()).tools} == TOOLS
+        assert {it.name for it in (await one.list_tools()).tools} == TOOLS | OURS
+        assert {it.name for it in (await other.list_tools()).tools} == TOOLS | OURS
         first, second = {"markdown": "one\n"}, {"markdown": "two\n"}
         await asked(one, space, "write_document", docName="a", position="append", **first)
         await asked(other, space, "write_document", docName="a", position="append", **second)
@@ -66,3 +67,14 @@ async def test_two_shims_on_one_server_see_one_set_of_tools_and_one_document(
         writers = {it["writerId"] for it in read["history"]}
     assert read["content"] == "one\n\ntwo\n"
     assert len(writers) == 1
+
+
+async def test_a_version_names_the_program_of_the_agent_that_made_it(space: Space) -> None:
+    client = RawMcp(space.served.http)
+    await client.begin(ENDPOINT)
+    asked = {"space": space.name, "docName": "x", "markdown": "words\n", "position": "replace"}
+    await client.ask(ENDPOINT, "tools/call", {"name": "write_document", "arguments": asked})
+    entries = (await space.value("get_history", docName="x"))["entries"]
+    assert (entries[0]["clientName"], entries[0]["clientVersion"]) == ("test", "1")
+    read = await space.value("read_document", path="x.md")
+    assert read["history"][0]["clientName"] == "test"

@@ -17,14 +17,20 @@ TOOLS = {
     *("write_document", "edit_document", "delete_document", "rename_document", "rename_folder"),
     *("rollback_to_version", "get_history", "save_version"),
 }
+OURS = {
+    *("write_documents", "patch_frontmatter", "compare_versions", "get_context"),
+    *("list_suggestions", "read_suggestion", "comment_suggestion"),
+    *("accept_suggestion", "reject_suggestion"),
+}
+"""Beside those of the reference."""
 PAGE = "---\ntitle: One\ntags: [own]\n---\n# Heading\n\nThe quick brown fox, see [[b]].\n"
 
 
 @pytest.mark.requirement("wiki.tools.full_set", "wiki.server.mcp_endpoint")
-async def test_the_endpoint_lists_exactly_the_tools_of_the_reference(served: Served) -> None:
+async def test_the_endpoint_lists_the_tools_of_the_reference_and_ours(served: Served) -> None:
     listed = await RawMcp(served.http).ask(ENDPOINT, "tools/list")
     tools = {it["name"]: it for it in listed["result"]["tools"]}
-    assert {*tools} == TOOLS
+    assert {*tools} == TOOLS | OURS
     assert len(TOOLS) == 25
 
 

@@ -1,6 +1,7 @@
 """A history of ours: written, read back, and readable by anybody's git."""
 
 import os
+import random
 import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta, timezone
@@ -398,19 +399,52 @@ async def test_what_somebody_else_committed_meanwhile_stays_in_history(
     assert await history.tip() == merged.oid
 
 
-async def test_a_lock_is_respected_while_it_is_young_and_removed_when_it_was_left_behind(
+async def test_a_lock_that_is_held_is_respected_and_one_that_was_left_behind_is_removed(
     history: HistoryRepository,
 ) -> None:
     base = (await record(history, {"a.md": b"1"})).oid
     tip = await prepare(history, {"a.md": b"2"})
     lock = history.place / f"{MAIN}.lock"
     lock.touch()
+    # Never old: as if somebody made it anew all the time.
+    an_hour_on = lock.stat().st_mtime + 3600
+    os.utime(lock, (an_hour_on, an_hour_on))
     with pytest.raises(Unavailable):
         await prepare(history, {"a.md": b"3"})
     with pytest.raises(Unavailable):
         await history.advance(base, tip)
     assert lock.exists()
-    long_ago = lock.stat().st_mtime - 3600
+    long_ago = an_hour_on - 7200
     os.utime(lock, (long_ago, long_ago))
     await history.advance(base, tip)
     assert (await history.tip(), lock.exists()) == (tip, False)
+    # Left just now, by a process that was killed: it is waited for.
+    lock.touch()
+    assert await prepare(history, {"a.md": b"4"}) is not None
+    assert not lock.exists()
+
+
+async def test_the_index_of_files_finds_what_a_walk_through_all_commits_finds(
+    history: HistoryRepository,
+) -> None:
+    dice = random.Random(3)
+    names = ["a.md", "b.md", "d/a.md", "d/e/c.md"]
+    now: dict[str, bytes] = {}
+    for number in range(60):
+        name = dice.choice(names)
+        changes: dict[str, bytes | None] = {name: f"{name} {number}\n".encode() * 9}
+        if name in now and dice.random() < 0.5:
+            other = dice.choice(names)
+            # A rename, over another file at times, or a removal.
+            changes = {name: None, **({other: now[name]} if other != name else {})}
+        await record(history, changes)
+        now |= {it: body for it, body in changes.items() if body is not None}
+        now = {it: body for it, body in now.items() if changes.get(it, b"") is not None}
+        for it in names:
+            walked = (await history.history([MAIN], it, limit=1000)).steps
+            found = await history.file_commits(it, 1000)
+            assert found == [(step.commit, step.path) for step in walked]
+    # A rewritten history is indexed anew.
+    await history.purge(["a.md"])
+    walked = (await history.history([MAIN], "b.md", limit=1000)).steps
+    assert await history.file_commits("b.md", 1000) == [(it.commit, it.path) for it in walked]

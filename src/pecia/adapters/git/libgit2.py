@@ -48,8 +48,8 @@ def configure_libgit2() -> None:
     """Settings of the library itself, once per process."""
     for level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
         pygit2.settings.search_path[level] = ""
-    # What was committed is on the disk, whatever happens to the machine the next moment.
-    pygit2.settings.enable_fsync_gitdir(True)
+    # Synced by `durable`, all objects of a commit together.
+    pygit2.settings.enable_fsync_gitdir(False)
     # The check guards programs that a repository's settings can name. This library runs none.
     pygit2.settings.owner_validation = False
 

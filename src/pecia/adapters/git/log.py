@@ -1,6 +1,7 @@
 """Who changed what, newest first, through renames. Blocking."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pygit2
@@ -44,6 +45,20 @@ def walk_file_history(
             return
 
 
+def describe_step(
+    repository: pygit2.Repository, commit: pygit2.Commit, path: str
+) -> FileHistoryEntry | None:
+    """What a commit did to a file; None where it did nothing."""
+    return _RenameTracker(repository).describe(commit, path)
+
+
+def changed_files_of(commit: pygit2.Commit) -> set[str]:
+    """The files that a commit added, changed or removed, compared with its first parent."""
+    before = commit.parents[0].tree if commit.parents else None
+    diff = before.diff_to_tree(commit.tree) if before else commit.tree.diff_to_tree(swap=True)
+    return {side.path for it in diff.deltas for side in (it.old_file, it.new_file)}
+
+
 def last_touched(
     repository: pygit2.Repository, tip: pygit2.Commit, max_commits: int
 ) -> dict[str, Commit]:
@@ -65,6 +80,26 @@ def last_touched(
     return {path: commit for path, commit in found.items() if entry_at(tip.tree, path) is not None}
 
 
+def walk_removed_files(
+    repository: pygit2.Repository, tip: pygit2.Commit, max_commits: int
+) -> Iterator[tuple[pygit2.Commit, str]]:
+    """The files that were removed before this commit and are not in it, with what removed each.
+
+    A file that was renamed without a change is not among them.
+    """
+    seen: set[str] = set()
+    for commit in islice(walk_commits(repository, [tip.id]), max_commits):
+        if not commit.parents:
+            continue
+        deltas = [*commit.parents[0].tree.diff_to_tree(commit.tree).deltas]
+        added = {it.new_file.id for it in deltas if it.status == DeltaStatus.ADDED}
+        for it in (it.old_file for it in deltas if it.status == DeltaStatus.DELETED):
+            is_gone = it.path not in seen and entry_at(tip.tree, it.path) is None
+            seen.add(it.path)
+            if is_gone and it.id not in added:
+                yield commit, it.path
+
+
 class _RenameTracker:
     """Which name of the file to look for in which commit, as the walk goes back."""
 
@@ -81,14 +116,14 @@ class _RenameTracker:
 
     def visit(self, commit: pygit2.Commit) -> Iterator[FileHistoryEntry]:
         for path in sorted(self._wanted.pop(commit.id, ())):
-            step = self._step(commit, path)
+            step = self.describe(commit, path)
             earlier = path if step is None or step.came_from is None else step.came_from
             for parent in commit.parent_ids:
                 self.want(parent, earlier)
             if step is not None:
                 yield step
 
-    def _step(self, commit: pygit2.Commit, path: str) -> FileHistoryEntry | None:
+    def describe(self, commit: pygit2.Commit, path: str) -> FileHistoryEntry | None:
         mine = _state(commit, path)
         before = [_state(parent, path) for parent in commit.parents] or [None]
         # A merge that agrees with one side changed nothing itself.

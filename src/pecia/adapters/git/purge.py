@@ -17,6 +17,7 @@ from typing import TypeAlias
 import pygit2
 from pygit2.enums import FileMode, ObjectType, ReferenceType, SortMode
 
+from pecia.adapters.git.durable import sync_paths
 from pecia.adapters.git.libgit2 import open_repository
 from pecia.adapters.git.model import HistoryPurgeResult, require_valid_path
 from pecia.adapters.git.tree import Oid, entry_at, write_tree
@@ -35,6 +36,8 @@ def purge_paths(place: Path, paths: Iterable[str], reword: Reword) -> HistoryPur
     with open_repository(place) as repository:
         rewrite = _Rewrite(repository, doomed, reword)
         rewrite.run()
+    # The references must not be older than the pack, which has nothing else.
+    sync_paths(place, sorted(place.rglob("*")))
     compact_repository(place)
     with open_repository(place) as repository:
         held = tuple(sorted(str(oid) for oid in rewrite.removed if oid in repository))

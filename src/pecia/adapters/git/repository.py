@@ -16,6 +16,7 @@ from anyio.to_thread import run_sync
 from pygit2.enums import ReferenceType
 
 from pecia.adapters.git import diff, log, purge, tree, write
+from pecia.adapters.git.file_index import find_file_steps
 from pecia.adapters.git.libgit2 import open_repository, resolve_commit, to_commit
 from pecia.adapters.git.model import (
     Commit,
@@ -25,6 +26,7 @@ from pecia.adapters.git.model import (
     GitSignature,
     GitTreeListing,
     HistoryPurgeResult,
+    require_valid_path,
 )
 
 T = TypeVar("T")
@@ -167,8 +169,33 @@ class HistoryRepository(Repository):
 
     async def file_commits(self, path: str, limit: int) -> list[tuple[Commit, str]]:
         """The commits of the branch that changed a file, newest first, with its path then."""
-        page = await self.history([self.ref], path, limit=limit)
-        return [(it.commit, it.path) for it in page.steps]
+
+        def find(repository: pygit2.Repository) -> list[FileHistoryEntry] | None:
+            tip = repository.references.get(self.ref)
+            if tip is None:
+                return []
+            oid = resolve_commit(repository, str(tip.target)).id
+            valid = require_valid_path(path)
+            steps = find_file_steps(repository, self.place, oid, valid, self.bounds.commits)
+            return None if steps is None else list(islice(steps, limit))
+
+        found = await self._with(find)
+        if found is None:
+            found = (await self.history([self.ref], path, limit=limit)).steps
+        return [(it.commit, it.path) for it in found]
+
+    async def removed_files(self, limit: int) -> list[tuple[Commit, str, str]]:
+        """Files of former commits of the branch: what removed each, and the last that has it."""
+
+        def walk(repository: pygit2.Repository) -> list[tuple[Commit, str, str]]:
+            tip = resolve_commit(repository, self.ref)
+            found = log.walk_removed_files(repository, tip, self.bounds.commits)
+            return [
+                (to_commit(commit), path, str(commit.parent_ids[0]))
+                for commit, path in islice(found, limit)
+            ]
+
+        return await self._with(walk)
 
     async def prepare(
         self,

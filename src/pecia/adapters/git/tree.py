@@ -60,10 +60,13 @@ def entry_at(tree: pygit2.Tree, path: str) -> pygit2.Object | None:
 
 
 def write_tree(
-    repository: pygit2.Repository, base: pygit2.Tree | None, changes: Mapping[str, bytes | None]
+    repository: pygit2.Repository,
+    base: pygit2.Tree | None,
+    changes: Mapping[str, bytes | None],
+    made: list[Oid] | None = None,
 ) -> Oid:
-    """The tree that these changes make of the base."""
-    growth = _TreeOverlay()
+    """The tree that these changes make of the base. `made` gets the objects written for it."""
+    growth = _TreeOverlay([] if made is None else made)
     for path, data in changes.items():
         growth.add(require_valid_path(path, field="changes").split("/"), data)
     oid = growth.write(repository, base)
@@ -109,13 +112,14 @@ class _Walk:
 class _TreeOverlay:
     """The changes as a tree of their own, to be laid over the old one folder by folder."""
 
+    made: list[Oid]
     files: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     folders: "dict[str, _TreeOverlay]" = field(default_factory=dict[str, "_TreeOverlay"])
 
     def add(self, segments: list[str], data: bytes | None) -> None:
         name, *rest = segments
         if rest:
-            self.folders.setdefault(name, _TreeOverlay()).add(rest, data)
+            self.folders.setdefault(name, _TreeOverlay(self.made)).add(rest, data)
         else:
             self.files[name] = data
 
@@ -135,7 +139,8 @@ class _TreeOverlay:
         for name, data in self.files.items():
             entry = None if base is None else entry_at(base, name)
             if data is not None:
-                builder.insert(name, repository.create_blob(data), _mode(entry))
+                self.made.append(repository.create_blob(data))
+                builder.insert(name, self.made[-1], _mode(entry))
             elif entry is not None:
                 builder.remove(name)
         for name, growth in self.folders.items():
@@ -148,7 +153,10 @@ class _TreeOverlay:
                 builder.insert(name, oid, FileMode.TREE)
             elif isinstance(entry, pygit2.Tree):
                 builder.remove(name)
-        return builder.write() if len(builder) else None
+        if not len(builder):
+            return None
+        self.made.append(builder.write())
+        return self.made[-1]
 
 
 def _mode(entry: pygit2.Object | None) -> int:

@@ -9,6 +9,7 @@ import pygit2
 from pygit2.enums import ObjectType
 from pygit2.transaction import ReferenceTransaction
 
+from pecia.adapters.git.durable import sync_objects, sync_reference
 from pecia.adapters.git.libgit2 import (
     configure_libgit2,
     resolve_commit,
@@ -19,7 +20,9 @@ from pecia.adapters.git.model import Commit, CommitDraft, GitSignature
 from pecia.adapters.git.tree import changed_files, write_tree
 from pecia.kernel.errors import Conflict, InvalidFormat, NotFound, Unavailable
 
-STALE_LOCK_S = 60.0
+STALE_LOCK_S = 5.0
+"""A lock of a reference is held for milliseconds; this old, its process was killed."""
+LOCK_POLL_S = 0.05
 
 
 def create_bare_repository(place: Path, branch: str) -> None:
@@ -60,6 +63,7 @@ def advance_reference(repository: pygit2.Repository, name: str, base: str | None
             lock.set_target(name, prepared.id)
         elif now.id != prepared.id and not repository.descendant_of(now.id, prepared.id):
             lock.set_target(name, _merge(repository, now, prepared, base))
+    sync_reference(repository, name)
 
 
 def _create_commit(
@@ -69,14 +73,19 @@ def _create_commit(
     reference: str | None,
 ) -> Commit | None:
     base = parents[0].tree if parents else None
-    new = write_tree(repository, base, draft.changes)
+    made: list[pygit2.Oid] = []
+    new = write_tree(repository, base, draft.changes, made)
     if not draft.kept and base is not None and len(parents) == 1 and new == base.id:
         return None
     author = to_git_signature(draft.author, field="author")
     committer = to_git_signature(draft.committer, field="committer") if draft.committer else author
     message = draft.full_message()
     ids = [parent.id for parent in parents]
-    oid = repository.create_commit(reference, author, committer, message, new, ids)
+    oid = repository.create_commit(None, author, committer, message, new, ids)
+    sync_objects(repository, [*made, new, oid])
+    if reference is not None:
+        repository.references.create(reference, oid, force=True)
+        sync_reference(repository, reference)
     return to_commit(repository[oid].peel(pygit2.Commit))
 
 
@@ -85,9 +94,23 @@ def _merge(
 ) -> pygit2.Oid:
     before = None if base is None else resolve_commit(repository, base).tree
     changes = changed_files(before, prepared.tree)
-    tree = write_tree(repository, now.tree, changes)
+    made: list[pygit2.Oid] = []
+    tree = write_tree(repository, now.tree, changes, made)
     who, parents = prepared.committer, [now.id, prepared.id]
-    return repository.create_commit(None, who, who, "merge: concurrent commits\n", tree, parents)
+    message = "merge: concurrent commits\n"
+    oid = repository.create_commit(None, who, who, message, tree, parents)
+    sync_objects(repository, [*made, tree, oid])
+    return oid
+
+
+def _wait_for_lock(lock: Path) -> None:
+    """Wait until a lock is released, or so old that its process must be dead: then remove it."""
+    with suppress(FileNotFoundError):
+        # One that is dated in the future never grows old: it is left to whoever made it.
+        while 0 <= (age := time.time() - lock.stat().st_mtime) <= STALE_LOCK_S:
+            time.sleep(LOCK_POLL_S)
+        if age > STALE_LOCK_S:
+            lock.unlink()
 
 
 @contextmanager
@@ -95,10 +118,7 @@ def _locked_reference(repository: pygit2.Repository, name: str) -> Generator[Ref
     """The reference, locked as git locks it. Unavailable while another program has it locked."""
     _check_reference(name)
     lock = Path(repository.path) / f"{name}.lock"
-    with suppress(OSError):
-        # Left by a process that was killed: git holds such a lock for milliseconds.
-        if time.time() - lock.stat().st_mtime > STALE_LOCK_S:
-            lock.unlink()
+    _wait_for_lock(lock)
     with repository.transaction() as transaction:
         try:
             transaction.lock_ref(name)
@@ -123,7 +143,9 @@ def write_tag(
         repository.references.create(reference, target.id)
     else:
         by = to_git_signature(tagger, field="tagger")
-        repository.create_tag(name, target.id, ObjectType.COMMIT, by, message)
+        oid = repository.create_tag(name, target.id, ObjectType.COMMIT, by, message)
+        sync_objects(repository, [oid])
+    sync_reference(repository, reference)
 
 
 def set_reference(repository: pygit2.Repository, reference: str, ref: str | None) -> None:
@@ -135,6 +157,7 @@ def set_reference(repository: pygit2.Repository, reference: str, ref: str | None
         repository.references.delete(reference)
     else:
         raise NotFound(f"there is no reference {reference!r}")
+    sync_reference(repository, reference)
 
 
 def _check_reference(name: str) -> str:

@@ -1,5 +1,8 @@
 """The wiki: Markdown files of a folder, read, searched, linked and written by agents and people."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from pecia.features.wiki.config.files import ConfigFiles
@@ -9,17 +12,22 @@ from pecia.features.wiki.jobs import CatalogMaintenance
 from pecia.features.wiki.live.cleanup import LiveCleanup
 from pecia.features.wiki.live.limits import LiveLimits
 from pecia.features.wiki.live.server import LiveServer
+from pecia.features.wiki.pages.routes import page_routes
 from pecia.features.wiki.preview import PreviewSettings
 from pecia.features.wiki.settings import WikiSettings
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.storage.roots import SpaceRoots
+from pecia.features.wiki.sync import SpaceSync
+from pecia.features.wiki.tools.batches import batch_tools
 from pecia.features.wiki.tools.config import config_tools
 from pecia.features.wiki.tools.documents import FEATURE, document_tools
 from pecia.features.wiki.tools.edits import edit_tools
+from pecia.features.wiki.tools.frontmatter import frontmatter_tools
 from pecia.features.wiki.tools.links import link_tools
 from pecia.features.wiki.tools.renames import rename_tools
 from pecia.features.wiki.tools.search import search_tools
 from pecia.features.wiki.tools.shell import shell_tools
+from pecia.features.wiki.tools.suggestions import suggestion_tools
 from pecia.features.wiki.tools.versions import version_tools
 from pecia.features.wiki.tools.workflows import workflow_tools
 from pecia.kernel.corpus.search.search import Corpus
@@ -31,9 +39,10 @@ INSTRUCTIONS = (
     "it lists the documents of the top folder and the catalogs of those below. Read with "
     "read_document, list_documents, search and exec. Write with write_document and edit_document, "
     "and not with file tools of your own: people may have the document open. Say in `summary` what "
-    "a change is for. Files that .gitignore and .okignore leave out are not part of it. Show the "
-    "person the preview link once, where an answer has one. If a call fails, say so before you go "
-    "on with other tools."
+    "a change is for. If an answer has `suggestion`, the write waits for somebody to accept it and "
+    "the document is unchanged. Files that .gitignore and .okignore leave out are not part of it. "
+    "Show the person the preview link once, where an answer has one. If a call fails, say so "
+    "before you go on with other tools."
 )
 
 
@@ -58,14 +67,27 @@ def wiki_feature(
             *link_tools(it),
             *config_tools(it),
             *edit_tools(it),
+            *batch_tools(it),
+            *frontmatter_tools(it),
             *rename_tools(it),
             *version_tools(it),
+            *suggestion_tools(it),
         ),
+        routes=page_routes(it),
         sockets=(live.socket(),),
-        lifespan=live.lifespan,
+        lifespan=partial(_lifespan, live, it.sync),
         services=(roots,),
         background_tasks=(
             CatalogMaintenance(store, it.sync, roots).run,
             LiveCleanup(store, it.flusher).run,
         ),
     )
+
+
+@asynccontextmanager
+async def _lifespan(live: LiveServer, sync: SpaceSync) -> AsyncGenerator[None]:
+    try:
+        async with live.lifespan():
+            yield
+    finally:
+        sync.close()

@@ -18,7 +18,6 @@ from pecia.features.wiki.config.merge import ConfigTexts, merge_config
 from pecia.features.wiki.config.problem import InvalidConfig
 from pecia.features.wiki.space import content_prefix
 from pecia.features.wiki.storage.roots import SpaceRoots
-from pecia.features.wiki.storage.scan import scan_space
 from pecia.features.wiki.store import SQL, SpaceLocation
 from pecia.features.wiki.sync import SpaceSync
 from pecia.kernel.errors import PeciaError
@@ -89,7 +88,7 @@ class CatalogMaintenance:
         config = merge_config(ConfigTexts(project=text)).config
         lead = await run_sync(content_prefix, project, config.content.dir)
         place = SpaceLocation(*key, project, lead)
-        found = await run_sync(scan_space, place.root)
+        found = await self.library.scan(place)
         state = tuple((it, found.stamps[it].etag) for it in found.documents.values())
         if self._built.get(key) == (state, text):
             return

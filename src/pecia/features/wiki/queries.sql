@@ -19,6 +19,13 @@ SELECT key FROM kernel.file WHERE tenant_id = kernel.tenant() AND source_id = %(
 -- name: may_write
 SELECT kernel.may_write(%(source_id)s, %(key)s);
 
+-- name: writable_keys
+SELECT key FROM unnest(%(keys)s::text[]) AS key WHERE kernel.may_write(%(source_id)s, key);
+
+-- name: may_not_write
+-- The first of these files that the caller may not write.
+SELECT key FROM unnest(%(keys)s::text[]) AS key WHERE NOT kernel.may_write(%(source_id)s, key) LIMIT 1;
+
 -- name: lock_space
 -- Advisory lock: one writer per space across processes, until its transaction ends.
 SELECT pg_advisory_xact_lock(hashtextextended('wiki ' || %(tenant_id)s || ' ' || %(source_id)s, 0));
@@ -34,6 +41,11 @@ SELECT coalesce(CASE WHEN %(transaction)s::xid8 < pg_snapshot_xmax(pg_current_sn
 -- name: known_files
 -- System: the files of a space in the store.
 SELECT key, etag FROM kernel.file WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s;
+
+-- name: known_among
+-- System: those of these files that the store has.
+SELECT key FROM kernel.file
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s::text[]);
 
 -- name: indexed_now
 UPDATE kernel.source SET last_indexed_at = now() WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s;

@@ -33,7 +33,7 @@ from pecia.features.wiki.store import (
     find_space,
     list_space_names,
 )
-from pecia.features.wiki.sync import SpaceSync
+from pecia.features.wiki.sync import SpaceSync, SyncedScan, WikiDocument
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
 from pecia.kernel.identity.caller import Caller
@@ -42,19 +42,6 @@ from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 
 MAX_CACHED_GRAPHS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class WikiDocument:
-    """A document of the content folder: its name, its path there and the state of its file."""
-
-    name: str
-    path: str
-    stamp: FileStamp
-
-    @property
-    def extension(self) -> str:
-        return self.path[len(self.name) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +62,6 @@ class OpenSpace:
     """Files that are not documents: all if the caller sees the whole space, else the visible ones
     from the store."""
     preview: PreviewLinks
-    version: int | None
-    """Version of the documents; None after one of them was written."""
 
     @property
     def history(self) -> SpaceHistory:
@@ -95,9 +80,19 @@ class OpenSpace:
         stamp = await run_sync(disk.stat_file, self.root, path)
         return WikiDocument(name, path, stamp or FileStamp(0, 0, 0))
 
+    def has_place(self, target: str) -> bool:
+        """Whether a link target that is no document is a folder or another file."""
+        if target in self.other_files:
+            return True
+        lead = f"{target}/"
+        return any(it.startswith(lead) for it in (*self.documents, *self.other_files))
+
     async def text(self, document: WikiDocument) -> str:
         """The current text of the document."""
-        body = await run_sync(disk.read, self.root, document.path)
+        return self.decode(document, await run_sync(disk.read, self.root, document.path))
+
+    def decode(self, document: WikiDocument, body: bytes) -> str:
+        """The text of the document's file."""
         text = decode_any_charset(body)
         if text is None:
             raise Unprocessable(f"{document.path!r} is not a text file", path=document.path)
@@ -134,12 +129,21 @@ class OpenSpace:
     def with_document(self, document: WikiDocument) -> "OpenSpace":
         """A copy of the space after this document was written."""
         documents = {**self.documents, document.name: document}
-        return replace(self, documents=documents, version=None)
+        return replace(self, documents=documents)
 
     @property
     def location(self) -> SpaceLocation:
         caller, space = self.call.caller, self.space
         return SpaceLocation(caller.tenant_id, space.source_id, space.folder, self.prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleFiles:
+    """What a caller sees of a space, and the documents that they do not."""
+
+    documents: Mapping[str, WikiDocument]
+    hidden: Mapping[str, WikiDocument]
+    other_files: Mapping[str, FileStamp]
 
 
 GraphKey: TypeAlias = tuple[SpaceLocation, tuple[str, ...]]
@@ -148,9 +152,9 @@ GraphKey: TypeAlias = tuple[SpaceLocation, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class CachedGraph:
-    """A graph, and the version of the documents it was built from."""
+    """A graph, and the documents it was built from."""
 
-    version: int | None
+    documents: Mapping[str, WikiDocument]
     graph: LinkGraph
 
 
@@ -187,13 +191,7 @@ class Wiki:
             # Live edits are acknowledged as stored, so every reader must see them: flush first.
             await self.flusher.flush_all(place)
         looked = await self.sync.sync(place)
-        scan = looked.scan
-        async with self.store.reading(call.caller) as tx:
-            keys = await _load_visible_keys(tx, found)
-        every = {
-            name: WikiDocument(name, path, scan.stamps[path])
-            for name, path in sorted(scan.documents.items())
-        }
+        seen = await self._load_visible(call, found, looked, lead)
         return OpenSpace(
             wiki=self,
             call=call,
@@ -201,15 +199,24 @@ class Wiki:
             settings=settings,
             root=root,
             prefix=lead,
-            documents={name: it for name, it in every.items() if lead + it.path in keys},
-            hidden={name: it for name, it in every.items() if lead + it.path not in keys},
-            other_files={
-                it: scan.stamps[it]
-                for it in scan.other_files
-                if found.is_whole or lead + it in keys
-            },
+            documents=seen.documents,
+            hidden=seen.hidden,
+            other_files=seen.other_files,
             preview=await self.preview(found, settings),
-            version=looked.version,
+        )
+
+    async def _load_visible(
+        self, call: Call, space: Space, looked: SyncedScan, lead: str
+    ) -> "VisibleFiles":
+        every, scan = looked.documents, looked.scan
+        if space.is_whole:
+            return VisibleFiles(every, {}, {it: scan.stamps[it] for it in scan.other_files})
+        async with self.store.reading(call.caller) as tx:
+            keys = await _load_visible_keys(tx, space)
+        return VisibleFiles(
+            {name: it for name, it in every.items() if lead + it.path in keys},
+            {name: it for name, it in every.items() if lead + it.path not in keys},
+            {it: scan.stamps[it] for it in scan.other_files if lead + it in keys},
         )
 
     async def overview(self, caller: Caller) -> list[str] | None:
@@ -244,14 +251,37 @@ class Wiki:
 
     async def graph(self, opened: OpenSpace) -> LinkGraph:
         """The graph of exactly these documents, cached across callers who see the same."""
-        seen = (opened.location, tuple(opened.hidden))
+        return await self._graph(opened, opened.documents, tuple(opened.hidden))
+
+    async def graph_of_all(
+        self, opened: OpenSpace, documents: Mapping[str, WikiDocument]
+    ) -> LinkGraph:
+        """The graph of all documents, also those that the caller may not see: for renames."""
+        every = opened.documents if not opened.hidden else documents
+        return await self._graph(opened, every, ())
+
+    async def _graph(
+        self,
+        opened: OpenSpace,
+        documents: Mapping[str, WikiDocument],
+        hidden: tuple[str, ...],
+    ) -> LinkGraph:
+        seen = (opened.location, hidden)
         kept = self._graphs.get(seen)
-        if kept is not None and opened.version is not None and kept.version == opened.version:
+        if kept is not None and kept.documents is documents:
             self._graphs.move_to_end(seen)
             return kept.graph
-        facts = await opened.load_metadata()
-        made = await run_sync(build_link_graph, facts, kept.graph if kept else None)
-        self._graphs[seen] = CachedGraph(opened.version, made)
+        before = kept.documents if kept is not None else dict[str, WikiDocument]()
+        news = [it for name, it in documents.items() if before.get(name) is not it]
+        facts = await opened.load_metadata_of(news)
+        gone = [it for it in before if it not in documents]
+        if kept is None:
+            made = await run_sync(build_link_graph, facts)
+        else:
+            # A document that was deleted just now has no metadata.
+            gone += [it.name for it in news if it.name not in facts]
+            made = await run_sync(kept.graph.with_changes, facts, gone)
+        self._graphs[seen] = CachedGraph(documents, made)
         self._graphs.move_to_end(seen)
         while len(self._graphs) > MAX_CACHED_GRAPHS:
             self._graphs.popitem(last=False)

@@ -19,7 +19,7 @@ from anyio.to_thread import run_sync
 from pecia.features.wiki.core.document import decode_utf8
 from pecia.features.wiki.core.summary import EditSummary
 from pecia.features.wiki.history.history import VersionDraft
-from pecia.features.wiki.history.message import CommitNote, writer_of
+from pecia.features.wiki.history.message import ClientProgram, CommitNote, client_of, writer_of
 from pecia.features.wiki.live.copies import DocumentFiles, merge_files, resolve_swap
 from pecia.features.wiki.live.draft import LiveDraft, build_draft
 from pecia.features.wiki.live.file_swap import record_live_version, store_edits
@@ -27,6 +27,7 @@ from pecia.features.wiki.live.store import CallerLiveRows
 from pecia.features.wiki.parse import parse_document
 from pecia.features.wiki.space import OpenSpace
 from pecia.features.wiki.storage import disk
+from pecia.features.wiki.storage.disk import FileStamp
 from pecia.features.wiki.storage.journal import JournaledFile, JournaledMove, digest
 from pecia.features.wiki.storage.scan import is_text
 from pecia.features.wiki.store import SQL
@@ -84,6 +85,12 @@ class SpaceWrite:
     _drafts: dict[str, LiveDraft | None] = field(default_factory=dict[str, LiveDraft | None])
     _known: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     """Files as read in this transaction; None where there was none."""
+    _writable: set[str] = field(default_factory=set[str])
+    """Paths that the caller may write."""
+    written: dict[str, tuple[FileStamp, bytes]] = field(
+        default_factory=dict[str, tuple[FileStamp, bytes]]
+    )
+    """Files as they are after `apply`."""
 
     async def read(self, path: str) -> bytes | None:
         """The document under the lock; None where there is none."""
@@ -92,16 +99,25 @@ class SpaceWrite:
 
     async def require_unchanged(self, files: Mapping[str, bytes]) -> None:
         """Require that files are as they were read before the lock."""
-        for path, was in files.items():
-            if await self._read_disk(path) != was:
-                raise Collision("a document was changed meanwhile; try again", path=path)
-            self._known[path] = was
+        changed = await run_sync(_find_changed_file, self.opened.root, files)
+        if changed is not None:
+            raise Collision("a document was changed meanwhile; try again", path=changed)
+        self._known |= files
+        # One query instead of one for each: few documents are live.
+        live = await self._rows.find_live([*files])
+        self._drafts |= {path: None for path in files if path not in live}
 
-    async def require_may_write(self, path: str) -> None:
-        """Require write access to a path, whether or not it exists."""
-        asked = {"source_id": self.opened.space.source_id, "key": self.opened.location.key(path)}
-        if not await self.tx.fetch_value(SQL["may_write"], **asked):
+    async def require_may_write(self, *paths: str) -> None:
+        """Require write access to paths, whether or not they exist."""
+        place = self.opened.location
+        wanted = [it for it in paths if it not in self._writable]
+        keys = [place.key(it) for it in wanted]
+        asked = {"source_id": place.source_id, "keys": keys}
+        refused = await self.tx.fetch_optional(SQL["may_not_write"], **asked) if keys else None
+        if refused is not None:
+            path = str(refused["key"]).removeprefix(place.prefix)
             raise Forbidden("your role does not allow this change", docName=path)
+        self._writable |= {*wanted}
 
     async def write(self, path: str, body: bytes, base: MergeBase) -> None:
         """Write the document. `base` is what the new text was made from."""
@@ -130,18 +146,26 @@ class SpaceWrite:
 
     async def move(self, path: str, to: str, documents: Sequence[tuple[str, str]]) -> None:
         """Move a file or folder; `documents` are those in it, before and after."""
-        for old, new in documents:
-            await self.require_may_write(old)
-            await self.require_may_write(new)
+        await self.require_may_write(*(it for pair in documents for it in pair))
+        for old, _ in documents:
             if old not in self._changes:
                 body = await self._read_disk(old)
                 self._changes[old] = (body, body)
         self._moves.append(StagedMove(path, to, documents))
 
-    async def record(self, subject: str, docs: Sequence[str], summary: EditSummary | None) -> None:
-        """Prepare the changes so far as one version."""
+    async def record(
+        self,
+        subject: str,
+        docs: Sequence[str],
+        summary: EditSummary | None,
+        author: tuple[str, ClientProgram | None] | None = None,
+    ) -> None:
+        """Prepare the changes so far as one version, by `author` if they are not the caller's."""
         text = summary.value if summary else None
-        note = CommitNote(writer_of(self.opened.call), subject, tuple(docs), text)
+        call = self.opened.call
+        writer, client = author or (writer_of(call), client_of(call))
+        others = () if writer == writer_of(call) else (writer_of(call),)
+        note = CommitNote(writer, subject, tuple(docs), text, client, others)
         before = {path: was for path, (was, _) in self._changes.items()}
         after = {path: body for path, (_, body) in self._changes.items()}
         for old, new in (pair for it in self._moves for pair in it.documents):
@@ -164,14 +188,16 @@ class SpaceWrite:
         )
         for it in self._moves:
             await self._apply_move(it)
-        now = {old: new for it in self._moves for old, new in it.documents}
-        written = [
-            await self._apply_file(now.get(path, path), body, self._known[path])
-            for path, body in self._files.items()
-        ]
-        # Few statements for all of them: a rename may rewrite the links of thousands.
-        await texts.put_many(self.tx, [it for it in written if it is not None])
+        now = self.moved
+        await self._apply_files(
+            {now.get(path, path): (body, self._known[path]) for path, body in self._files.items()}
+        )
         self.pending_flushes = [now.get(it, it) for it in self.pending_flushes]
+
+    @property
+    def moved(self) -> dict[str, str]:
+        """Documents by their paths before and after."""
+        return {old: new for it in self._moves for old, new in it.documents}
 
     async def _apply_move(self, move: StagedMove) -> None:
         place = self.opened.location
@@ -180,20 +206,24 @@ class SpaceWrite:
             await texts.move(self.tx, place.source_id, place.key(old), place.key(new))
             await self._rows.move(old, new)
 
-    async def _apply_file(
-        self, path: str, body: bytes | None, was: bytes | None
-    ) -> tuple[FileMetadata, ExtractedText] | None:
-        """Change the file; returns what the store gets of it."""
+    async def _apply_files(self, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> None:
+        """Change files, on disk and in the store; each with its new bytes and those before."""
         root, place = self.opened.root, self.opened.location
-        if body is not None:
-            stamp = await run_sync(disk.replace, root, path, body, was)
-            facts, stored = await parse_document(place, path, body, stamp)
+        bodies = {path: body for path, (body, _) in files.items() if body is not None}
+        swaps = [(path, body, files[path][1]) for path, body in bodies.items()]
+        stamps = await run_sync(disk.replace_many, root, swaps)
+        self.written = {path: (stamps[path], body) for path, body in bodies.items()}
+        rows: list[tuple[FileMetadata, ExtractedText]] = []
+        for path, body in bodies.items():
+            facts, stored = await parse_document(place, path, body, stamps[path])
             author = with_writer(stored.extractor, [writer_of(self.opened.call)])
-            return facts, replace(stored, extractor=author)
-        if was is not None:
-            await run_sync(disk.remove_known, root, path, was)
-            await texts.remove(self.tx, place.source_id, place.key(path))
-        return None
+            rows.append((facts, replace(stored, extractor=author)))
+        # Few statements for all of them: a rename may rewrite the links of thousands.
+        await texts.put_many(self.tx, rows)
+        for path, (body, was) in files.items():
+            if body is None and was is not None:
+                await run_sync(disk.remove_known, root, path, was)
+                await texts.remove(self.tx, place.source_id, place.key(path))
 
     @property
     def _rows(self) -> CallerLiveRows:
@@ -276,6 +306,7 @@ async def begin_space_write(opened: OpenSpace) -> AsyncGenerator[SpaceWrite]:
         raise
     with anyio.CancelScope(shield=True):
         if writer.transaction is not None:
+            opened.wiki.sync.record_write(place, writer.written, writer.moved)
             await recovery.finish(place, writer.transaction)
         await opened.wiki.flusher.flush_many(place, writer.pending_flushes)
 
@@ -287,6 +318,17 @@ async def _undo(opened: OpenSpace) -> None:
     except PeciaError as error:
         # The journal stays, and the next call recovers from it.
         _log.failure("wiki.write_recovered", error, space=opened.space.source_id)
+
+
+def _find_changed_file(root: Path, files: Mapping[str, bytes]) -> str | None:
+    for path, was in files.items():
+        try:
+            now = disk.read(root, path)
+        except NotFound:
+            return path
+        if now != was:
+            return path
+    return None
 
 
 def _journal_move(root: Path, old: str, new: str) -> JournaledMove:

@@ -3,10 +3,12 @@
 The files are canonical. Everything here is derived from them, and rebuilt when in doubt.
 """
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 
 import anyio
 from anyio.to_thread import run_sync
@@ -22,7 +24,8 @@ from pecia.features.wiki.parse import (
 )
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
-from pecia.features.wiki.storage.scan import SpaceScan, scan_space
+from pecia.features.wiki.storage.scan import SpaceScan
+from pecia.features.wiki.storage.watched_scan import WatchedScan
 from pecia.features.wiki.store import SQL, SpaceLocation
 from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
@@ -35,29 +38,74 @@ from pecia.kernel.text.canonical import build_canonical_text
 BATCH_SIZE = 200
 # A batch this large may change the planner's statistics: ANALYZE. Smaller ones are not worth it.
 MANY = 50
+MAX_WATCHED = 64
+"""Spaces whose state is kept. LRU."""
+
+
+@dataclass(frozen=True, slots=True)
+class WikiDocument:
+    """A document of the content folder: its name, its path there and the state of its file."""
+
+    name: str
+    path: str
+    stamp: FileStamp
+
+    @property
+    def extension(self) -> str:
+        return self.path[len(self.name) :]
+
+
+@dataclass(frozen=True, slots=True)
+class SyncedScan:
+    """A space as scanned. The same `documents` object means that no document changed; an
+    unchanged document is the same object."""
+
+    scan: SpaceScan
+    documents: Mapping[str, WikiDocument]
 
 
 @dataclass(slots=True)
 class _SyncState:
     """The state of one space as of the last scan."""
 
+    watched: WatchedScan
+    reading: Lock = field(default_factory=Lock)
+    """Held while `watched` is used and `unseen` changes."""
     lock: anyio.Lock = field(default_factory=anyio.Lock)
+    unseen: set[str] | None = None
+    """Paths that may have changed since the last sync; None: any may."""
     synced: dict[str, FileStamp] = field(default_factory=dict[str, FileStamp])
     young_digests: dict[str, bytes] = field(default_factory=dict[str, bytes])
     """Digests of files whose stamps were too recent to be reliable."""
     facts: dict[str, tuple[FileStamp, DocumentMetadata]] = field(
         default_factory=dict[str, tuple[FileStamp, DocumentMetadata]]
     )
-    version: int = 0
-    is_complete: bool = False
+    latest: SyncedScan | None = None
 
+    def refresh(self) -> SpaceScan:
+        """The files now. Blocking."""
+        with self.reading:
+            return self._refresh()
 
-@dataclass(frozen=True, slots=True)
-class SyncedScan:
-    """A space as scanned. An equal version means that no document changed."""
+    def take_unseen(self) -> tuple[SpaceScan, set[str] | None]:
+        """The files now, and what changed since this was last called. Blocking."""
+        with self.reading:
+            scan = self._refresh()
+            unseen, self.unseen = self.unseen, set()
+            return scan, unseen
 
-    scan: SpaceScan
-    version: int
+    def forget(self) -> None:
+        """Compare everything next time. Blocking."""
+        with self.reading:
+            self.unseen = None
+
+    def _refresh(self) -> SpaceScan:
+        update = self.watched.refresh()
+        if update.touched is None:
+            self.unseen = None
+        elif self.unseen is not None:
+            self.unseen |= update.touched
+        return update.scan
 
 
 @dataclass(slots=True)
@@ -65,26 +113,64 @@ class SpaceSync:
     """All spaces of this process."""
 
     store: Store
-    _states: dict[SpaceLocation, _SyncState] = field(
-        default_factory=dict[SpaceLocation, _SyncState]
+    _states: "OrderedDict[SpaceLocation, _SyncState]" = field(
+        default_factory=lambda: OrderedDict[SpaceLocation, _SyncState]()
     )
 
     async def sync(self, place: SpaceLocation) -> SyncedScan:
-        """Scan the space; the store is up to date when this returns."""
+        """Look at what changed on disk; the store is up to date when this returns."""
         state = self._state(place)
         async with state.lock:
-            found = await run_sync(scan_space, place.root)
-            stamps = {path: found.stamps[path] for path in found.documents.values()}
-            changed = await run_sync(_find_changed, place.root, state, stamps)
-            gone = sorted(state.synced.keys() - stamps.keys())
-            if changed or gone or not state.is_complete:
-                update = _CorpusUpdate(self.store, place)
-                if not state.is_complete:
-                    changed, gone = await update.find_differences(stamps)
-                state.young_digests |= await update.apply(changed, gone)
-                state.version += 1
-            _remember_scan(state, stamps, [*changed, *gone])
-            return SyncedScan(found, state.version)
+            found, unseen = await run_sync(state.take_unseen)
+            if state.latest is not None and unseen is not None and not unseen:
+                return state.latest
+            try:
+                return await self._apply(place, state, found, unseen)
+            except BaseException:
+                state.forget()
+                raise
+
+    async def _apply(
+        self, place: SpaceLocation, state: _SyncState, found: SpaceScan, unseen: set[str] | None
+    ) -> SyncedScan:
+        paths = {*found.documents.values()}
+        stamps = {it: found.stamps[it] for it in paths if unseen is None or it in unseen}
+        known = state.synced if unseen is None else state.synced.keys() & unseen
+        gone = sorted(it for it in known if it not in paths)
+        changed = await run_sync(_find_changed, place.root, state, stamps)
+        if changed or gone or state.latest is None:
+            update = _CorpusUpdate(self.store, place)
+            if state.latest is None:
+                changed, gone = await update.find_differences(stamps)
+            state.young_digests |= await update.apply(changed, gone)
+        _remember_scan(state, stamps, changed, gone)
+        state.latest = _build_latest(state.latest, found, unseen, changed)
+        return state.latest
+
+    def close(self) -> None:
+        """Watch nothing any more. What is used again is watched again."""
+        for state in self._states.values():
+            state.watched.close()
+
+    async def scan(self, place: SpaceLocation) -> SpaceScan:
+        """The files alone; nothing is put into the store. Waits for no writer."""
+        return await run_sync(self._state(place).refresh)
+
+    def record_write(
+        self,
+        place: SpaceLocation,
+        written: Mapping[str, tuple[FileStamp, bytes]],
+        moved: Mapping[str, str],
+    ) -> None:
+        """These files are in the store as we wrote them: they need not be read again."""
+        state = self._state(place)
+        for old, new in moved.items():
+            state.young_digests.pop(old, None)
+            if old in state.synced:
+                state.synced[new] = state.synced.pop(old)
+        for path, (stamp, body) in written.items():
+            state.synced[path] = stamp
+            state.young_digests[path] = sha256(body).digest()
 
     async def load_metadata(
         self, place: SpaceLocation, stamps: Mapping[str, FileStamp]
@@ -103,7 +189,15 @@ class SpaceSync:
         return found
 
     def _state(self, place: SpaceLocation) -> _SyncState:
-        return self._states.setdefault(place, _SyncState())
+        state = self._states.get(place)
+        if state is None:
+            state = self._states[place] = _SyncState(WatchedScan(place.root))
+        self._states.move_to_end(place)
+        if len(self._states) > MAX_WATCHED:
+            oldest = next(iter(self._states))
+            if not self._states[oldest].lock.locked():
+                self._states.pop(oldest).watched.close()
+        return state
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +245,9 @@ class _CorpusUpdate:
     async def _remove(self, paths: Sequence[str]) -> None:
         async with self.store.system() as tx:
             await tx.execute(SQL["lock_space"], **self.location.sql_params())
-            known = {
-                row["key"]
-                for row in await tx.fetch_all(SQL["known_files"], **self.location.sql_params())
-            }
+            keys = [self.location.key(it) for it in paths]
+            rows = await tx.fetch_all(SQL["known_among"], **self.location.sql_params(), keys=keys)
+            known = {row["key"] for row in rows}
             for path in paths:
                 key = self.location.key(path)
                 # A file that exists but is ignored stays in the corpus as a file of the lake.
@@ -168,7 +261,7 @@ class _CorpusUpdate:
 
 
 def _find_changed(root: Path, state: _SyncState, stamps: Mapping[str, FileStamp]) -> list[str]:
-    """Documents with another stamp, and recent ones with another digest."""
+    """Of these documents, those with another stamp, and recent ones with another digest."""
     found = [path for path, it in stamps.items() if state.synced.get(path) != it]
     for path in state.young_digests.keys() & stamps.keys():
         if (
@@ -179,14 +272,47 @@ def _find_changed(root: Path, state: _SyncState, stamps: Mapping[str, FileStamp]
     return sorted(found)
 
 
-def _remember_scan(state: _SyncState, stamps: dict[str, FileStamp], changed: Sequence[str]) -> None:
-    """Remember this scan. Stamps that are now old enough are reliable."""
-    for path in changed:
+def _remember_scan(
+    state: _SyncState,
+    stamps: Mapping[str, FileStamp],
+    changed: Sequence[str],
+    gone: Sequence[str],
+) -> None:
+    """Remember what was synced. Stamps that are now old enough are reliable."""
+    for path in (*changed, *gone):
         state.facts.pop(path, None)
-    state.synced, state.is_complete = stamps, True
-    settled = [it for it in state.young_digests if it not in stamps or stamps[it].settled]
+    state.synced.update(stamps)
+    for path in gone:
+        state.synced.pop(path, None)
+    now = state.synced
+    settled = [it for it in state.young_digests if it not in now or now[it].is_settled_by_now()]
     for path in settled:
         del state.young_digests[path]
+
+
+def _build_latest(
+    before: SyncedScan | None, scan: SpaceScan, touched: set[str] | None, changed: Sequence[str]
+) -> SyncedScan:
+    """Unchanged documents stay the same objects."""
+    known = before.documents if before is not None else dict[str, WikiDocument]()
+    names = {split_extension(it)[0] for it in touched} if touched is not None else {*known}
+    if touched is None:
+        names |= scan.documents.keys()
+    news = {
+        name: WikiDocument(name, scan.documents[name], scan.stamps[scan.documents[name]])
+        for name in names & scan.documents.keys()
+    }
+    differing = {*changed}
+    news = {name: it for name, it in news.items() if known.get(name) != it or it.path in differing}
+    gone = (names & known.keys()) - scan.documents.keys()
+    if before is not None and not news and not gone:
+        return SyncedScan(scan, before.documents)
+    found = {**known, **news}
+    for name in gone:
+        del found[name]
+    if news.keys() - known.keys():
+        found = {name: found[name] for name in sorted(found)}
+    return SyncedScan(scan, found)
 
 
 def _is_document(place: SpaceLocation, key: str) -> bool:

@@ -1,5 +1,6 @@
 """Facts of documents, the graph of their links, and links that are missing."""
 
+import random
 from itertools import count
 from pathlib import Path
 
@@ -99,8 +100,35 @@ def test_a_graph_made_from_the_one_before_is_the_same_as_one_made_anew() -> None
         ("new", "[[Alpha]]\n"),
     ):
         after = {**facts, name: parse_metadata(text)}
-        made, anew = build_link_graph(after, before), build_link_graph(after)
+        made, anew = before.with_changes({name: after[name]}), build_link_graph(after)
         assert (made.outgoing, made.incoming) == (anew.outgoing, anew.incoming)
+
+
+def test_a_graph_follows_documents_that_come_go_and_are_called_otherwise() -> None:
+    dice = random.Random(5)
+    names = ["a", "d/a", "d/index", "d/d", "e/Straße", "e/STRASSE", "é", "x/y/a", "index", "up/b"]
+    targets = [*names, "a.md", "./a", "../a", "d", "d/", "..", ".", "strasse", "One", "E", "y/a"]
+    facts: dict[str, DocumentMetadata] = {}
+    made = build_link_graph({})
+    for _ in range(400):
+        name = dice.choice(names)
+        if name in facts and dice.random() < 0.4:
+            del facts[name]
+            made = made.with_changes({}, [name])
+        else:
+            links = "".join(
+                dice.choice((f"[[{it}]] ", f"[x](<{it}>) ", f"[[{it}#p|w]]. "))
+                for it in dice.choices(targets, k=4)
+            )
+            title = f"---\ntitle: {dice.choice(targets)}\n---\n" if dice.random() < 0.5 else ""
+            facts[name] = parse_metadata(title + links)
+            made = made.with_changes({name: facts[name]})
+        anew = build_link_graph({it: facts[it] for it in made.facts})
+        assert (made.outgoing, made.incoming, made.addresses) == (
+            anew.outgoing,
+            anew.incoming,
+            anew.addresses,
+        )
 
 
 def test_a_snippet_is_the_sentence_and_a_long_one_is_cut() -> None:

@@ -45,7 +45,7 @@ def test_a_link_follows_its_document_in_its_own_manner(text: str, result: str) -
     [
         "`[[d/b]]`",
         "```\n[[d/b]]\n```",
-        "---\nup: '[[d/b]]'\n---\n",
+        "---\n# up: '[[d/b]]'\n---\n",
         "[[a]] [x](a.md) [x](#b) https://x.y/d/b",
         "[[nope]] ![[b.png]] [x](https://d/b)",
     ],

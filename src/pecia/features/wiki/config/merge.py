@@ -67,8 +67,21 @@ def merge_config(files: ConfigTexts) -> EffectiveConfig:
     except InvalidConfig as error:
         user = {}
         warnings.append(f"the user's configuration is ignored: {error.problem.message}")
-    merged = merge_patch(user, _in_scope(project, "project"))
+    merged = merge_patch(_without_suggest(user), _in_scope(project, "project"))
     return EffectiveConfig(_validate_config(merged, "project"), tuple(warnings))
+
+
+def _without_suggest(values: dict[str, Json]) -> dict[str, Json]:
+    """Who may suggest is decided by the project alone."""
+    rules = values.get("folders")
+    if not isinstance(rules, list):
+        return values
+    kept: list[Json] = [
+        {key: it for key, it in rule.items() if key != "suggest"}
+        for rule in rules
+        if isinstance(rule, dict)
+    ]
+    return {**values, "folders": kept}
 
 
 def patch_config(files: ConfigTexts, patch: Mapping[str, Json]) -> ConfigPatch:
@@ -94,9 +107,16 @@ def apply_patch(
         text = patch_yaml(files.text_for(scope) or HEADER, patch, YamlSource(scope), YAML_LIMITS)
     except (InvalidFormat, Unprocessable, PayloadTooLarge) as error:
         raise InvalidConfig(problem.unknown(error.message)) from None
-    _validate_config(_load_values(text, scope), scope)
+    after = _validate_config(_load_values(text, scope), scope)
+    if _protections(after) != _protections(_validate_config(before, scope)):
+        raise InvalidConfig(problem.protected_rule())
     current = merge_config(files.with_text(scope, text)).config
     return ConfigPatch(scope, tuple(".".join(it) for it in leaves), text, current)
+
+
+def _protections(config: SpaceConfig) -> list[tuple[str, bool, str | None]]:
+    """The rules that keep tools from changing documents: a tool does not change them."""
+    return [(it.match, it.locked, it.suggest) for it in config.folders if it.locked or it.suggest]
 
 
 def value_at(value: Json, path: tuple[str, ...]) -> tuple[Json, bool]:

@@ -95,6 +95,15 @@ def not_settable(path: ConfigPath, allowed: Sequence[ConfigPath]) -> ConfigProbl
     )
 
 
+def protected_rule() -> ConfigProblem:
+    return ConfigProblem(
+        "NOT_AGENT_SETTABLE",
+        "folders[].locked and folders[].suggest may be set by people only.",
+        "Keep rules that have one as they are. People change them in .pecia/config.yml.",
+        {"path": ["folders"]},
+    )
+
+
 def mixed_scope(scopes: Sequence[tuple[ConfigPath, str]]) -> ConfigProblem:
     rows: list[Json] = [{"path": [*path], "scope": scope} for path, scope in scopes]
     return ConfigProblem(

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 ConfigScope: TypeAlias = Literal["project", "user"]
 ConfigPath: TypeAlias = tuple[str, ...]
+SuggestRule: TypeAlias = Literal["readers", "agents"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,13 @@ class RuleFrontmatter(LenientModel):
 
 
 class FolderRule(LenientModel):
+    """`locked`: no tool changes documents there. `suggest`: whose writes land as suggestions, those
+    of people who may only read, or those of all agents as well."""
+
     match: str = Field(min_length=1)
-    frontmatter: RuleFrontmatter
+    frontmatter: RuleFrontmatter = RuleFrontmatter()
+    locked: bool = False
+    suggest: SuggestRule | None = None
 
 
 class SpaceGitConfig(LenientModel):

@@ -22,7 +22,7 @@ def find_referenced_assets(
     known = {*files}
     found: dict[str, set[str]] = defaultdict(set)
     for name, it in facts.items():
-        for link in (*(mention.link for mention in it.links), *it.embeds):
+        for link in (mention.link for mention in (*it.links, *it.embeds)):
             meant = resolve_link(link, name, names, WIKI_RULES)
             if not isinstance(meant, AssetLink):
                 continue

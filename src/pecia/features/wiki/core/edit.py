@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from pecia.kernel.errors import Conflict, InvalidInput, NotFound
 from pecia.kernel.text.markdown.frontmatter import find_body_start, split_document
+from pecia.kernel.text.span import Span
 
 Position: TypeAlias = Literal["append", "prepend", "replace"]
 
@@ -26,10 +27,10 @@ def apply_write(old: str | None, given: str, where: Position) -> str:
     if not was.body.strip():
         return head + new.body
     first, second = (was.body, new.body) if where == "append" else (new.body, was.body)
-    return head + _join_blocks(first, second, "\r\n" if "\r\n" in old else "\n")
+    return head + join_blocks(first, second, "\r\n" if "\r\n" in old else "\n")
 
 
-def _join_blocks(first: str, second: str, line_end: str) -> str:
+def join_blocks(first: str, second: str, line_end: str) -> str:
     """Two texts with exactly one blank line between them, as far as possible."""
     ends = first[len(first.rstrip("\r\n")) :].count("\n")
     begins = second[: len(second) - len(second.lstrip("\r\n"))].count("\n")
@@ -53,6 +54,8 @@ class Replacement:
     offset: int | None = None
     occurrence: int | None = None
     every: bool = False
+    within: Span | None = None
+    """Only here; an offset counts from the beginning of the document all the same."""
 
 
 def apply_replacement(text: str, ask: Replacement) -> EditResult:
@@ -79,13 +82,17 @@ def apply_replacement(text: str, ask: Replacement) -> EditResult:
 
 
 def _select_offsets(text: str, ask: Replacement) -> list[int]:
+    low, high = (0, len(text)) if ask.within is None else (ask.within.start, ask.within.end)
     if ask.offset is not None:
-        if text[ask.offset : ask.offset + len(ask.find)] != ask.find:
+        if (
+            not low <= ask.offset < high
+            or text[ask.offset : ask.offset + len(ask.find)] != ask.find
+        ):
             raise Conflict(
                 "the document has other text at this offset now", field="offset", got=ask.offset
             )
         return [ask.offset]
-    found = [*_find_offsets(text, ask.find)]
+    found = [it for it in _find_offsets(text, ask.find, low) if it + len(ask.find) <= high]
     if not found:
         raise NotFound(
             "the document does not contain exactly this text",
@@ -107,8 +114,8 @@ def count_occurrences(text: str, find: str) -> int:
     return sum(1 for _ in _find_offsets(text, find))
 
 
-def _find_offsets(text: str, find: str) -> Iterator[int]:
-    at = text.find(find)
+def _find_offsets(text: str, find: str, start: int = 0) -> Iterator[int]:
+    at = text.find(find, start)
     while at >= 0:
         yield at
         at = text.find(find, at + len(find))

@@ -1,13 +1,14 @@
 """The link graph of documents: edges, dead links, orphans. Pure."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Literal, TypeAlias
 
-from pecia.features.wiki.core.metadata import DocumentMetadata, LinkMention
+from pecia.features.wiki.core.metadata import DocumentMetadata, LinkMention, anchor_key
 from pecia.kernel.text.links.link import LinkKind
-from pecia.kernel.text.links.name_index import NameIndex
+from pecia.kernel.text.links.name_index import NameIndex, document_keys, reference_keys
 from pecia.kernel.text.links.resolver import (
     WIKI_RULES,
     AmbiguousLink,
@@ -15,6 +16,8 @@ from pecia.kernel.text.links.resolver import (
     LinkResolution,
     MissingLink,
     ResolvedLink,
+    SamePageLink,
+    candidate_paths,
     resolve_link,
 )
 
@@ -32,6 +35,9 @@ class LinkEdge:
     is_alive: bool
     candidates: tuple[str, ...] = ()
     """Documents it could mean, if it is dead because it is ambiguous."""
+    relation: str | None = None
+    """What the link means, where its line says so: `- works_at [[MIT]]`."""
+    is_embed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,56 @@ class DeadLink:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadAnchor:
+    """A link to a heading or block that is not in its document."""
+
+    source: str
+    target: str
+    anchor: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearDocument:
+    """A document near another: over how many links, by way of which one."""
+
+    name: str
+    distance: int
+    via: str | None
+    relation: str | None
+
+
+@dataclass(slots=True)
+class ReferenceIndex:
+    """Documents by what their links could mean. Built when a name first changes.
+
+    Shared by the graphs that are made from one another, so never too small: a document that no
+    longer has the link may be in it.
+    """
+
+    lock: Lock = field(default_factory=Lock)
+    sources: dict[str, set[str]] | None = None
+
+    def find(self, keys: Iterable[str], facts: Mapping[str, DocumentMetadata]) -> set[str]:
+        """`facts` are all documents, in case the index is not built yet."""
+        with self.lock:
+            if self.sources is None:
+                self.sources = {}
+                self._add(facts, self.sources)
+            return {it for key in keys for it in self.sources.get(key, ())}
+
+    def add(self, changed: Mapping[str, DocumentMetadata]) -> None:
+        with self.lock:
+            if self.sources is not None:
+                self._add(changed, self.sources)
+
+    def _add(self, facts: Mapping[str, DocumentMetadata], sources: dict[str, set[str]]) -> None:
+        for name, it in facts.items():
+            for key in _find_references(name, it):
+                sources.setdefault(key, set()).add(name)
+
+
+@dataclass(frozen=True, slots=True)
 class LinkGraph:
     """One edge per pair of documents. Self-links do not count."""
 
@@ -60,6 +116,65 @@ class LinkGraph:
     outgoing: Mapping[str, tuple[LinkEdge, ...]]
     incoming: Mapping[str, tuple[LinkEdge, ...]]
     addresses: Mapping[str, tuple[ExternalLink, ...]]
+    _references: "ReferenceIndex" = field(
+        default_factory=lambda: ReferenceIndex(), compare=False, repr=False
+    )
+
+    def with_changes(
+        self, changed: Mapping[str, DocumentMetadata], gone: Collection[str] = ()
+    ) -> "LinkGraph":
+        """The graph after documents changed, came or went: only what they bear on is resolved."""
+        before = self.facts
+        facts = {**before, **changed}
+        for name in gone:
+            facts.pop(name, None)
+        gone = [it for it in gone if it in before]
+        renamed = {
+            name: it
+            for name, it in changed.items()
+            if name not in before or before[name].labels != it.labels
+        }
+        stale = {*changed}
+        names = self.names
+        if renamed or gone:
+            labels = {name: it.labels for name, it in renamed.items()}
+            names = names.with_changes(remove=gone, add=labels)
+            named = [(it, (*self.names.labels(it), *names.labels(it))) for it in (*renamed, *gone)]
+            stale |= self.find_referring(named) & facts.keys()
+        self._references.add(changed)
+        return self._resolve_again(facts, names, stale, gone)
+
+    def find_referring(self, documents: Iterable[tuple[str, Iterable[str]]]) -> set[str]:
+        """Documents with a link that may mean one of these, by name and labels."""
+        keys = {key for name, labels in documents for key in document_keys(name, labels)}
+        return self._references.find(keys, self.facts) & self.facts.keys()
+
+    def _resolve_again(
+        self,
+        facts: Mapping[str, DocumentMetadata],
+        names: NameIndex,
+        stale: Collection[str],
+        gone: Collection[str],
+    ) -> "LinkGraph":
+        outgoing, addresses = {**self.outgoing}, {**self.addresses}
+        targets: dict[str, list[LinkEdge]] = defaultdict(list)
+        left = {it.target for name in (*stale, *gone) for it in outgoing.get(name, ())}
+        for name in gone:
+            del outgoing[name], addresses[name]
+        for name in stale:
+            outgoing[name], addresses[name] = _resolve_links(name, facts[name], names)
+            for edge in outgoing[name]:
+                targets[edge.target].append(edge)
+        incoming = {**self.incoming}
+        dropped = {*stale, *gone}
+        for target in left | targets.keys():
+            kept = [it for it in incoming.get(target, ()) if it.source not in dropped]
+            edges = _sorted_edges([*kept, *targets.get(target, ())])
+            if edges:
+                incoming[target] = edges
+            else:
+                incoming.pop(target, None)
+        return LinkGraph(facts, names, outgoing, incoming, addresses, self._references)
 
     def title(self, name: str) -> str:
         facts = self.facts.get(name)
@@ -67,8 +182,7 @@ class LinkGraph:
 
     def backlinks(self, name: str) -> list[LinkEdge]:
         """By source."""
-        found = [it for it in self.incoming.get(name, ()) if it.is_alive]
-        return sorted(found, key=lambda it: it.source)
+        return [it for it in self.incoming.get(name, ()) if it.is_alive]
 
     def forward_links(self, name: str) -> list[LinkEdge]:
         """By target, existing or not."""
@@ -98,6 +212,52 @@ class LinkGraph:
         ]
         return sorted(found, key=lambda it: (-len(it.edges), it.target))
 
+    def dead_anchors(self, sources: Collection[str] | None = None) -> list[DeadAnchor]:
+        """Links to a part that its document does not have, in order of their documents."""
+        return [
+            it
+            for name in sorted(self.facts)
+            if sources is None or name in sources
+            for it in self._dead_anchors_of(name)
+        ]
+
+    def find_near(self, name: str, depth: int) -> list[NearDocument]:
+        """Documents within so many links, in either direction, nearest first."""
+        found = {name: NearDocument(name, 0, None, None)}
+        edge_of = [name]
+        for distance in range(1, depth + 1):
+            steps = [
+                NearDocument(other, distance, at, edge.relation)
+                for at in edge_of
+                for other, edge in self._neighbours(at)
+            ]
+            news = {it.name: it for it in reversed(steps) if it.name not in found}
+            found |= news
+            edge_of = sorted(news)
+        return sorted([*found.values()][1:], key=lambda it: (it.distance, it.name))
+
+    def _neighbours(self, name: str) -> Iterator[tuple[str, LinkEdge]]:
+        for edge in self.forward_links(name):
+            if edge.is_alive:
+                yield edge.target, edge
+        for edge in self.backlinks(name):
+            yield edge.source, edge
+
+    def _dead_anchors_of(self, name: str) -> Iterator[DeadAnchor]:
+        for mention in self.facts[name].links:
+            anchor = mention.link.target.anchor
+            if not anchor:
+                continue
+            match resolve_link(mention.link, name, self.names, WIKI_RULES):
+                case ResolvedLink(name=target, anchor=part) if part:
+                    pass
+                case SamePageLink(anchor=part) if part:
+                    target = name
+                case _:
+                    continue
+            if anchor_key(part) not in self.facts[target].anchors:
+                yield DeadAnchor(name, target, part, mention.snippet)
+
     def _is_orphan(self, name: str, mode: OrphanMode) -> bool:
         has_in, has_out = bool(self.backlinks(name)), bool(self.outgoing.get(name))
         match mode:
@@ -114,34 +274,32 @@ def build_link_names(facts: Mapping[str, DocumentMetadata]) -> NameIndex:
     return NameIndex.of(facts, {name: it.labels for name, it in facts.items()})
 
 
-def build_link_graph(
-    facts: Mapping[str, DocumentMetadata], before: LinkGraph | None = None
-) -> LinkGraph:
-    """The graph of all these documents. Unchanged parts of the previous one are reused."""
-    known = before if before and _has_same_names(facts, before.facts) else None
-    names = known.names if known else build_link_names(facts)
-    outgoing: dict[str, tuple[LinkEdge, ...]] = {}
+def build_link_graph(facts: Mapping[str, DocumentMetadata]) -> LinkGraph:
+    """The graph of all these documents."""
+    names = build_link_names(facts)
+    resolved = {name: _resolve_links(name, it, names) for name, it in facts.items()}
     incoming: dict[str, list[LinkEdge]] = defaultdict(list)
-    addresses: dict[str, tuple[ExternalLink, ...]] = {}
-    for name, it in facts.items():
-        if known and known.facts[name] is it:
-            edges, urls = known.outgoing[name], known.addresses[name]
-        else:
-            edges, urls = _resolve_links(name, it, names)
-        outgoing[name], addresses[name] = edges, urls
+    for edges, _ in resolved.values():
         for edge in edges:
             incoming[edge.target].append(edge)
-    by_target = {name: tuple(edges) for name, edges in incoming.items()}
-    return LinkGraph(facts, names, outgoing, by_target, addresses)
-
-
-def _has_same_names(
-    facts: Mapping[str, DocumentMetadata], before: Mapping[str, DocumentMetadata]
-) -> bool:
-    """Whether every link still resolves alike: no name, title or alias changed."""
-    return facts.keys() == before.keys() and all(
-        it is before[name] or it.labels == before[name].labels for name, it in facts.items()
+    return LinkGraph(
+        facts,
+        names,
+        {name: edges for name, (edges, _) in resolved.items()},
+        {name: _sorted_edges(edges) for name, edges in incoming.items()},
+        {name: urls for name, (_, urls) in resolved.items()},
     )
+
+
+def _sorted_edges(edges: Iterable[LinkEdge]) -> tuple[LinkEdge, ...]:
+    return tuple(sorted(edges, key=lambda it: it.source))
+
+
+def _find_references(name: str, facts: DocumentMetadata) -> frozenset[str]:
+    """The keys of everything that the links of a document could mean."""
+    mentioned = (it.link for it in (*facts.links, *facts.embeds))
+    links = (*mentioned, *facts.unused_definitions)
+    return reference_keys({it for link in links for it in candidate_paths(link, name, WIKI_RULES)})
 
 
 def _resolve_links(
@@ -149,8 +307,11 @@ def _resolve_links(
 ) -> tuple[tuple[LinkEdge, ...], tuple[ExternalLink, ...]]:
     edges: dict[str, LinkEdge] = {}
     urls: dict[str, ExternalLink] = {}
-    # Of a wiki link and another to the same target, the wiki link is kept.
-    ordered = sorted(facts.links, key=lambda it: it.link.kind is not LinkKind.WIKI)
+    # Of several links to one target, a wiki link is kept before others, and one with a relation.
+    ordered = sorted(
+        (*facts.links, *facts.embeds),
+        key=lambda it: (it.link.kind is not LinkKind.WIKI, it.link.embed, it.relation is None),
+    )
     for mention in ordered:
         for edge in _resolve_mention(
             name, mention, resolve_link(mention.link, name, names, WIKI_RULES)
@@ -165,17 +326,26 @@ def _resolve_links(
 def _resolve_mention(
     name: str, mention: LinkMention, meant: LinkResolution
 ) -> Iterator[LinkEdge | ExternalLink]:
+    edge = LinkEdge(
+        name,
+        "",
+        None,
+        mention.snippet,
+        is_alive=False,
+        relation=mention.relation,
+        is_embed=mention.link.embed,
+    )
+    # A picture that is missing is not a document that is.
+    is_picture = mention.link.embed and mention.link.kind is not LinkKind.WIKI
     match meant:
         case ResolvedLink(name=target, anchor=anchor):
-            yield LinkEdge(name, target, anchor, mention.snippet, is_alive=True)
-        case MissingLink(name=target, anchor=anchor) if target:
-            yield LinkEdge(name, target, anchor, mention.snippet, is_alive=False)
-        case AmbiguousLink(names=candidates, anchor=anchor):
+            yield replace(edge, target=target, anchor=anchor, is_alive=True)
+        case MissingLink(name=target, anchor=anchor) if target and not is_picture:
+            yield replace(edge, target=target, anchor=anchor)
+        case AmbiguousLink(names=candidates, anchor=anchor) if not is_picture:
             target = mention.link.target.path
-            yield LinkEdge(
-                name, target, anchor, mention.snippet, is_alive=False, candidates=candidates
-            )
-        case ExternalUrl(url=url):
+            yield replace(edge, target=target, anchor=anchor, candidates=candidates)
+        case ExternalUrl(url=url) if not mention.link.embed:
             yield ExternalLink(url, mention.link.text, mention.snippet)
         case _:
             return

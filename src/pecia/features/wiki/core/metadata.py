@@ -5,21 +5,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pecia.kernel.errors import BadArgument, Json
-from pecia.kernel.text.links.extract import find_block_links
-from pecia.kernel.text.links.link import Link
+from pecia.kernel.text.links.extract import (
+    find_block_links,
+    find_frontmatter_links,
+    find_unused_definitions,
+)
+from pecia.kernel.text.links.link import Link, LinkKind
 from pecia.kernel.text.markdown.blocks import BlockKind, MarkdownBlock, scan_blocks
 from pecia.kernel.text.markdown.frontmatter import find_body_start, read_frontmatter
 from pecia.kernel.text.markdown.heading import read_heading
+from pecia.kernel.text.markdown.sections import outline_blocks
+from pecia.kernel.text.slug import name_slug
 
 SNIPPET_CONTEXT_CHARS = 60
+MAX_LINE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class LinkMention:
-    """A link with its position and its sentence."""
+    """A link with its position and its sentence.
+
+    `relation` is what the link means: `- works_at [[MIT]]`, or the key in the frontmatter.
+    """
 
     link: Link
     snippet: str
+    relation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +45,12 @@ class DocumentMetadata:
     frontmatter: Mapping[str, Json] = field(default_factory=dict[str, Json])
     problem: str = ""
     links: tuple[LinkMention, ...] = ()
-    embeds: tuple[Link, ...] = ()
+    embeds: tuple[LinkMention, ...] = ()
     """Images, and `![[files]]`."""
+    anchors: frozenset[str] = frozenset()
+    """What a link may name behind `#`: slugs of headings, and block ids with their `^`."""
+    unused_definitions: tuple[Link, ...] = ()
+    """Reference definitions that no link uses."""
 
     def display_title(self, name: str) -> str:
         """The title, else the name."""
@@ -53,7 +68,7 @@ def parse_metadata(text: str) -> DocumentMetadata:
     values, problem = _frontmatter(text)
     blocks = scan_blocks(text, find_body_start(text))
     every = find_block_links(text, blocks)
-    links = [it for it in every if not it.embed]
+    ahead = [LinkMention(it, *_frontmatter_line(text, it)) for it in find_frontmatter_links(text)]
     return DocumentMetadata(
         title=_text(values.get("title")),
         heading=_first_heading(text, blocks),
@@ -62,10 +77,10 @@ def parse_metadata(text: str) -> DocumentMetadata:
         aliases=_texts(values.get("aliases")),
         frontmatter=values,
         problem=problem,
-        links=tuple(
-            LinkMention(it, extract_snippet(text, it.span.start, it.span.end)) for it in links
-        ),
-        embeds=tuple(it for it in every if it.embed),
+        links=(*ahead, *(_mention(text, it) for it in every if not it.embed)),
+        embeds=tuple(_mention(text, it) for it in every if it.embed),
+        anchors=_anchors(text, blocks),
+        unused_definitions=tuple(find_unused_definitions(text, every)),
     )
 
 
@@ -80,6 +95,34 @@ def extract_snippet(text: str, start: int, end: int) -> str:
     head = "…" if not before and low > 0 else ""
     tail = "…" if not after and high < len(text) else ""
     return f"{head}{cut}{tail}"
+
+
+def anchor_key(anchor: str) -> str:
+    """How an anchor is compared: the last of several, without case and punctuation."""
+    last = anchor.rpartition("#")[2].strip()
+    return last.lower() if last.startswith("^") else name_slug(last)
+
+
+def _mention(text: str, link: Link) -> LinkMention:
+    start, end = link.span.start, link.span.end
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    found = _RELATION.fullmatch(line) if link.kind is LinkKind.WIKI and not link.embed else None
+    return LinkMention(link, extract_snippet(text, start, end), found[1] if found else None)
+
+
+def _frontmatter_line(text: str, link: Link) -> tuple[str, str | None]:
+    """The line of a link in the frontmatter, and the key that it stands under."""
+    start = text.rfind("\n", 0, link.span.start) + 1
+    end = text.find("\n", link.span.end)
+    keys = _KEY.findall(text[: link.span.start])
+    return text[start:end].strip()[:MAX_LINE_CHARS], keys[-1] if keys else None
+
+
+def _anchors(text: str, blocks: list[MarkdownBlock]) -> frozenset[str]:
+    sections = outline_blocks(text, blocks).sections
+    headings = {key for it in sections if it.heading for key in (it.anchor, it.slug, it.key)}
+    ids = {f"^{it.lower()}" for it in _BLOCK_ID.findall(text)} if "^" in text else set[str]()
+    return frozenset({*map(name_slug, headings), *ids})
 
 
 def _frontmatter(text: str) -> tuple[dict[str, Json], str]:
@@ -108,4 +151,7 @@ def _texts(value: Json) -> tuple[str, ...]:
     return tuple(dict.fromkeys(it for it in found if it))
 
 
+_RELATION = re.compile(r"[ \t]*[-*+][ \t]+([^\W\d_][\w-]{0,60})[ \t]+")
+_KEY = re.compile(r"(?m)^([^\s#:'\"\[{-][^:\r\n]{0,100}):(?=[ \t\r\n])")
+_BLOCK_ID = re.compile(r"(?m)(?:^|[ \t])\^([A-Za-z0-9-]{1,100})[ \t]*$")
 _SENTENCE_END = re.compile(r"[.?!](?=\s|$)|[\r\n]")

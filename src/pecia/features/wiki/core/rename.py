@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from pecia.features.wiki.core.graph import LinkGraph
 from pecia.kernel.errors import Conflict, InvalidInput, Json, NotFound
 from pecia.kernel.text.links.name_index import NameIndex
 from pecia.kernel.text.links.resolver import WIKI_RULES
@@ -60,6 +61,19 @@ def plan_folder_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan:
     moved = {it: new + it[len(old) :] for it in sorted(known) if it.startswith(f"{old}/")}
     _require_free(moved, known)
     return RenamePlan(moved, (old, new) if moved else None)
+
+
+def find_affected(renaming: RenamePlan, graph: LinkGraph) -> set[str] | None:
+    """The only documents that `plan_rewrites` can change; None: any. A folder takes files of other
+    kinds along, which links name too."""
+    if renaming.folder:
+        return None
+    pairs = [
+        (it, graph.names.labels(old))
+        for old, new in renaming.documents.items()
+        for it in (old, new)
+    ]
+    return {*renaming.documents} | graph.find_referring(pairs)
 
 
 def plan_rewrites(

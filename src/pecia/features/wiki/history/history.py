@@ -26,6 +26,7 @@ from pecia.kernel.errors import InvalidInput, NotFound
 
 HISTORY_PATH = f"{PROJECT_FOLDER}/history"
 CHECKPOINTS = "refs/checkpoints/main/"
+RENAME = "rename: "
 MAX_COMMITS = 10_000
 EMAIL = "@pecia.local"
 
@@ -38,6 +39,16 @@ class DocumentVersion:
     at: str
     path: str
     note: ParsedNote
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedDocument:
+    """A file that is no longer there, and the last version that has it."""
+
+    path: str
+    last_sha: str
+    by: DocumentVersion | None
+    """The version that deleted it; None if another program removed the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,11 @@ class SpaceHistory:
     project: Path
     prefix: str
     open_versions: OpenVersions
+
+    @property
+    def root(self) -> Path:
+        """The content folder."""
+        return self.project / self.prefix
 
     async def advance(self, prepared: PreparedVersions) -> None:
         """Put prepared versions into history. Idempotent; the caller must hold the space lock."""
@@ -86,6 +102,24 @@ class SpaceHistory:
             return []
         found = await versions.file_commits(self.prefix + path, count)
         return [self._version(commit, at) for commit, at in found]
+
+    async def list_removed(self, limit: int) -> list[RemovedDocument]:
+        """The files that were deleted or, by other programs, removed; the latest first."""
+        versions = await self._open()
+        tip = None if versions is None else await versions.tip()
+        if versions is None or tip is None:
+            return []
+        found = [
+            RemovedDocument(path.removeprefix(self.prefix), last, self._version(commit, path))
+            for commit, path, last in await versions.removed_files(limit)
+            if path.startswith(self.prefix)
+        ]
+        # What other programs removed is still in the latest version.
+        for path in await versions.list_paths(tip):
+            own = path.removeprefix(self.prefix)
+            if path.startswith(self.prefix) and not await run_sync(disk.exists, self.root, own):
+                found.append(RemovedDocument(own, tip, None))
+        return [it for it in found if it.by is None or not it.by.note.subject.startswith(RENAME)]
 
     async def read(self, sha: str, path: str) -> tuple[bytes, VersionCommit]:
         """A document as of a version; NotFound if either is missing."""

@@ -6,15 +6,35 @@ from dataclasses import dataclass, field
 import orjson
 
 from pecia.kernel.errors import Json
-from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.call import CLIENT_NAME, CLIENT_VERSION, Call
 
 AGENT_INTERFACES = ("mcp", "stdio")
 
 
 def writer_of(call: Call) -> str:
     """An agent if the call came over MCP, else a person; with the user both act for."""
-    kind = "agent" if call.trace.door in AGENT_INTERFACES else "principal"
+    kind = "agent" if is_agent(call) else "principal"
     return f"{kind}-{call.caller.user_id}"
+
+
+def is_agent(call: Call) -> bool:
+    return call.trace.door in AGENT_INTERFACES
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProgram:
+    """The program that a writer used, as it calls itself."""
+
+    name: str
+    version: str | None = None
+
+
+def client_of(call: Call) -> ClientProgram | None:
+    """The client of an agent's session; None where it does not say."""
+    name, version = call.session.get(CLIENT_NAME), call.session.get(CLIENT_VERSION)
+    if not isinstance(name, str):
+        return None
+    return ClientProgram(name, version if isinstance(version, str) else None)
 
 
 ACTOR_PREFIX = "ok-actor: "
@@ -31,7 +51,7 @@ class CommitNote:
     subject: str
     docs: tuple[str, ...] = ()
     summary: str | None = None
-    client: str | None = None
+    client: ClientProgram | None = None
     others: tuple[str, ...] = ()
     """Co-authors."""
 
@@ -43,9 +63,11 @@ class CommitNote:
         actor: dict[str, Json] = {
             "v": 1,
             "writer_id": self.writer,
-            "client_name": self.client,
+            "client_name": self.client and self.client.name,
             "docs": [*self.docs],
         }
+        if self.client is not None and self.client.version:
+            actor["client_version"] = self.client.version
         if self.summary is not None:
             actor["summaries"] = [self.summary]
         if self.others:
@@ -63,6 +85,13 @@ class ParsedNote:
     docs: tuple[str, ...] = ()
     summaries: tuple[str, ...] = field(default=())
     others: tuple[str, ...] = field(default=())
+    client: ClientProgram | None = None
+
+    def client_fields(self) -> dict[str, Json]:
+        """For a row of a timeline; empty where the writer's program is not known."""
+        if self.client is None:
+            return {}
+        return {"clientName": self.client.name, "clientVersion": self.client.version}
 
 
 def parse_note(message: str, author: str) -> ParsedNote:
@@ -80,7 +109,15 @@ def parse_note(message: str, author: str) -> ParsedNote:
         _texts(actor.get("docs")),
         _texts(actor.get("summaries")),
         _texts(actor.get("co_writers")),
+        _client(actor),
     )
+
+
+def _client(actor: dict[str, Json]) -> ClientProgram | None:
+    name, version = actor.get("client_name"), actor.get("client_version")
+    if not isinstance(name, str):
+        return None
+    return ClientProgram(name, version if isinstance(version, str) else None)
 
 
 def _object(text: str) -> dict[str, Json]:

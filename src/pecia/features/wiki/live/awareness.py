@@ -11,6 +11,7 @@ from pecia.kernel.errors import InvalidFormat, PayloadTooLarge
 
 GONE = "null"
 MAX_DEPARTED = 1_000
+WRITER_KINDS = {"agent": "agent", "principal": "person"}
 
 
 @dataclass(slots=True)
@@ -66,8 +67,9 @@ class Awareness:
         return self._put(editor, update)
 
     def _put(self, editor: LiveEditor, update: AwarenessState) -> AwarenessState:
-        # Names are what editors claim. This is the authenticated writer.
-        state = {**_parse_state(update.state), "writer": editor.writer}
+        # Who it is, the server says: what an editor claims of itself is overwritten.
+        who = describe_writer(editor.writer, editor.caller.user)
+        state = {**_parse_state(update.state), **who}
         found = AwarenessState(update.client, update.clock, orjson.dumps(state).decode())
         self._here[update.client] = (editor, found)
         return found
@@ -77,6 +79,12 @@ class Awareness:
         self._gone[client] = clock
         if len(self._gone) > MAX_DEPARTED:
             del self._gone[next(iter(self._gone))]
+
+
+def describe_writer(writer: str, name: str | None) -> dict[str, object]:
+    """Who a state belongs to: the id, the user's name, and whether a person or an agent writes."""
+    kind = WRITER_KINDS.get(writer.partition("-")[0], "program")
+    return {"writer": writer, "user": {"name": name or "another program", "kind": kind}}
 
 
 def _parse_state(state: str) -> dict[str, object]:

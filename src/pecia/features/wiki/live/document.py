@@ -13,6 +13,7 @@ import anyio
 from anyio.to_thread import run_sync
 from psycopg.types.json import Jsonb
 
+from pecia.features.wiki.live.absent_writers import AbsentWriters
 from pecia.features.wiki.live.awareness import Awareness
 from pecia.features.wiki.live.core import frames
 from pecia.features.wiki.live.core.crdt import LiveText, merge_updates
@@ -23,9 +24,11 @@ from pecia.features.wiki.live.core.validate import UpdateValidator, UpdateVerdic
 from pecia.features.wiki.live.editor import LiveEditor
 from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.live.limits import (
+    CLOSE_TIMEOUT_S,
     IDLE_TIMEOUT_S,
     MAX_QUEUE_BYTES,
     POLL_INTERVAL_S,
+    RIGHTS_POLL_S,
     LiveLimits,
 )
 from pecia.features.wiki.live.store import SQL, LiveChange
@@ -51,14 +54,14 @@ class EditorRights:
             row = await tx.fetch_one(SQL["rights"], "no such document", **asked)
         if not row["may_read"]:
             raise NotFound("no such document")
-        editor.may_write = row["may_write"]
+        editor.set_rights(may_write=row["may_write"])
         editor.checked_at = anyio.current_time()
 
     async def recheck(self, editors: Iterable[LiveEditor], ttl_s: float) -> None:
         """Close editors that lost read access. A check younger than the TTL is reused."""
         now = anyio.current_time()
         for editor in [*editors]:
-            if not editor.is_over and now - editor.checked_at >= ttl_s:
+            if editor.failure is None and now - editor.checked_at >= ttl_s:
                 try:
                     await self.require(editor)
                 except PeciaError as error:
@@ -100,7 +103,11 @@ class OpenDocument:
     editors: set[LiveEditor] = field(default_factory=set[LiveEditor])
     is_closed: bool = False
     _inbox: list[tuple[LiveEditor, Frame]] = field(default_factory=list[tuple[LiveEditor, Frame]])
+    _in_round: list[tuple[LiveEditor, Frame]] = field(
+        default_factory=list[tuple[LiveEditor, Frame]]
+    )
     _awareness: Awareness = field(default_factory=Awareness)
+    _absent_writers: AbsentWriters = field(default_factory=AbsentWriters)
     _owners: dict[int, str] = field(default_factory=dict[int, str])
     _applied: int = NEVER
     _flushed: int = NEVER
@@ -131,8 +138,17 @@ class OpenDocument:
             )
         self.editors.add(editor)
         editor.send(frames.encode_sync_step1(self.text.encoded_state_vector))
-        if everybody := self._awareness.list_states():
+        if everybody := self._list_awareness():
             editor.send(frames.encode_awareness(everybody))
+
+    async def settle(self, editor: LiveEditor) -> None:
+        """Wait until the frames of an editor that left are handled; not longer than a timeout."""
+        with anyio.move_on_after(CLOSE_TIMEOUT_S):
+            while editor.failure is None and not self.is_closed and self._has_frames_of(editor):
+                await self._round_done.wait()
+
+    def _has_frames_of(self, editor: LiveEditor) -> bool:
+        return any(it is editor for it, _ in (*self._inbox, *self._in_round))
 
     def leave(self, editor: LiveEditor) -> None:
         self.editors.discard(editor)
@@ -207,11 +223,13 @@ class OpenDocument:
             self.close_all(error)
             if isinstance(error, NotFound):
                 self.is_closed = True
+        self._in_round = []
         self._round_done.set()
         self._round_done = anyio.Event()
 
     async def _round(self) -> None:
         taken, self._inbox, self._inbox_bytes = self._inbox, [], 0
+        self._in_round = taken
         if taken:
             # Whatever an editor has seen, here or elsewhere, was stored before.
             await self.catch_up()
@@ -219,13 +237,16 @@ class OpenDocument:
             validator, self._trial_text = self._make_validator(), None
             changes: list[AcceptedChange] = []
             for editor, frame in taken:
-                if not editor.is_over:
+                if editor.failure is None and editor in self.editors:
                     self._handle_frame(editor, frame, validator, changes)
             await self._store(changes, validator)
             self._trial_text = validator.text
         await self.catch_up()
         for editor in {it for it, _ in taken}:
             editor.acknowledge()
+        waiting = [it for it in self.editors if it.is_told_rights]
+        await self.rights.recheck(waiting, RIGHTS_POLL_S)
+        self._broadcast_awareness(self._absent_writers.expire(anyio.current_time()))
 
     def _make_validator(self) -> UpdateValidator:
         owners = {**self._awareness.writers(), **self._owners}
@@ -251,7 +272,7 @@ class OpenDocument:
                 case AwarenessUpdate():
                     self._broadcast_awareness(self._awareness.apply(editor, frame.states))
                 case _:
-                    editor.send(frames.encode_awareness(self._awareness.list_states()))
+                    editor.send(frames.encode_awareness(self._list_awareness()))
         except PeciaError as error:
             editor.close(error)
             if validator.is_dirty:
@@ -295,7 +316,7 @@ class OpenDocument:
             )
 
     def _apply(self, row: dict[str, Any]) -> None:
-        before, base = self.text.encoded_state_vector, row["base"]
+        before, base, is_new = self.text.encoded_state_vector, row["base"], self._applied == NEVER
         changes: list[bytes] = [*([base] if base else []), *row["changes"]]
         for change in changes:
             self.text.apply(change)
@@ -310,9 +331,23 @@ class OpenDocument:
         for editor in self.editors:
             for message in news:
                 editor.send(message)
+        if not is_new:
+            self._show_absent_writer(row, before)
         self._debounce.mark_changed(anyio.current_time(), was_behind=self._is_behind)
         self._applied = row["head"]
         self._owners = {int(client): who for client, who in row["owners"].items()}
+
+    def _show_absent_writer(self, row: dict[str, Any], before: bytes) -> None:
+        """Show where somebody wrote who has no socket here: an agent or another program."""
+        writer, name = row["last_writer"], row["last_writer_name"]
+        if writer is None or any(it.writer == writer for it in self.editors):
+            return
+        update, now = self.text.encode_diff(before), anyio.current_time()
+        state = self._absent_writers.mark_written(writer, name, update, now)
+        self._broadcast_awareness([state])
+
+    def _list_awareness(self) -> list[frames.AwarenessState]:
+        return [*self._awareness.list_states(), *self._absent_writers.list_states()]
 
     def _broadcast_awareness(self, those: list[frames.AwarenessState]) -> None:
         if those:

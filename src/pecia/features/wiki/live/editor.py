@@ -15,7 +15,9 @@ from pecia.kernel.identity.caller import Caller
 class LiveEditor:
     """A client that edits or watches. `writer` is the author of its updates."""
 
-    def __init__(self, caller: Caller, writer: str, *, is_told: bool) -> None:
+    def __init__(
+        self, caller: Caller, writer: str, *, is_told: bool, is_told_rights: bool = False
+    ) -> None:
         self.caller = caller
         self.writer = writer
         self.may_write = False
@@ -24,13 +26,17 @@ class LiveEditor:
         self.is_behind = False
         """An update it sent was not stored: later acknowledgements would be wrong."""
         self.failure: PeciaError | None = None
+        """Why it was closed by us. None for a client that left: what it sent is still handled."""
         self.is_over = False
         self._is_told = is_told
+        self.is_told_rights = is_told_rights
+        self._told_rights: bool | None = None
         self._told = 0
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._news = anyio.Event()
         self._over = anyio.Event()
+        self._received_all = anyio.Event()
         self._scope = anyio.CancelScope()
 
     def send(self, message: bytes) -> None:
@@ -56,11 +62,18 @@ class LiveEditor:
             self._told = self.received
             self.send(frames.encode_stored(self._told))
 
+    def set_rights(self, *, may_write: bool) -> None:
+        """Whether it may write, as just checked; reported when it changes."""
+        self.may_write = may_write
+        if self.is_told_rights and self._told_rights is not may_write:
+            self._told_rights = may_write
+            self.send(frames.encode_rights(may_write=may_write))
+
     def close(self, failure: PeciaError | None) -> None:
         """Close, after the queue is sent and the reason is given."""
+        self.failure = self.failure or failure
         if self.is_over:
             return
-        self.failure = failure
         self.is_over = True
         if failure is not None:
             self._waiting.append(frames.encode_refusal(failure.message))
@@ -75,11 +88,9 @@ class LiveEditor:
             tasks.start_soon(self._abort)
             await self._send_loop(duplex)
             tasks.cancel_scope.cancel()
-        if self.failure is not None:
-            raise self.failure
 
     async def _abort(self) -> None:
-        """Abort a client that does not read the last messages in time."""
+        """Abort a client whose last messages are not sent or received in time."""
         await self._over.wait()
         await anyio.sleep(CLOSE_TIMEOUT_S)
         self._scope.cancel()
@@ -88,13 +99,15 @@ class LiveEditor:
         self, duplex: MessageStream, take: Callable[[bytes], Awaitable[None]]
     ) -> None:
         try:
-            while not self.is_over:
+            while self.failure is None:
                 await take(await duplex.receive())
         except anyio.EndOfStream:
             self.close(None)
             self._scope.cancel()
         except PeciaError as error:
             self.close(error)
+        finally:
+            self._received_all.set()
 
     async def _send_loop(self, duplex: MessageStream) -> None:
         try:
@@ -108,3 +121,5 @@ class LiveEditor:
                 await duplex.send(message)
         except anyio.EndOfStream:
             self.close(None)
+            # What it sent before it left may not have been received yet.
+            await self._received_all.wait()

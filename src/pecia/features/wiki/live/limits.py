@@ -12,6 +12,8 @@ IDLE_TIMEOUT_S = 30.0
 """An idle document is closed after so long."""
 POLL_INTERVAL_S = 1.0
 """Poll interval of an open document: its file may have changed."""
+RIGHTS_POLL_S = 10.0
+"""How often rights are rechecked for an idle editor that asked to hear of them."""
 RETENTION_DAYS = 30
 """Merge history is kept for editors that reconnect within so many days."""
 MAX_STATE_RATIO = 4

@@ -17,7 +17,10 @@ SELECT seq, writer, change FROM wiki.live_change
 -- System: updates after a sequence number. The base only where later rows are gone.
 SELECT l.key, l.head, l.filed,
        EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id) AS has_copies,
-       CASE WHEN l.head > %(seq)s THEN l.owners END AS owners,
+       CASE WHEN l.head > %(seq)s THEN l.owners END AS owners, l.last_writer,
+       (SELECT u.name FROM kernel.user_account u
+         WHERE u.tenant_id = l.tenant_id AND l.head > %(seq)s
+           AND l.last_writer IN ('agent-' || u.id, 'principal-' || u.id)) AS last_writer_name,
        CASE WHEN l.filed > %(seq)s THEN l.base END AS base,
        ARRAY(SELECT c.change FROM wiki.live_change c
               WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id AND c.seq > %(seq)s ORDER BY c.seq) AS changes
@@ -81,6 +84,9 @@ DELETE FROM wiki.live l WHERE l.head = l.filed AND l.changed_at < now() - make_i
 
 -- name: my_live
 SELECT id, house_id, base, digest, head, filed FROM wiki.my_live(%(source_id)s, %(key)s);
+
+-- name: my_live_keys
+SELECT key FROM wiki.my_live_keys(%(source_id)s, %(keys)s) AS key;
 
 -- name: my_live_changes
 SELECT seq, writer, change FROM wiki.my_live_changes(%(id)s);

@@ -56,7 +56,12 @@ class LiveServer:
         _require_known(ask.query)
         place, path = await self._resolve_document(ask)
         writer = writer_of(ask.call)
-        editor = LiveEditor(ask.caller, writer, is_told=ask.query.get("stored") == "1")
+        editor = LiveEditor(
+            ask.caller,
+            writer,
+            is_told=ask.query.get("stored") == "1",
+            is_told_rights=ask.query.get("rights") == "1",
+        )
         document = await self._join(place, path, editor)
         per_s = self.limits.messages_per_s
         limit = RateLimiter(RateLimit(per_s, 1, 2 * per_s))
@@ -74,8 +79,11 @@ class LiveServer:
 
         try:
             await editor.run(duplex, take)
+            await document.settle(editor)
         finally:
             document.leave(editor)
+        if editor.failure is not None:
+            raise editor.failure
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
@@ -168,10 +176,11 @@ class LiveServer:
 
 
 def _require_known(query: Mapping[str, str]) -> None:
-    for name in query:
-        if name not in ("space", "stored"):
+    switches = ("stored", "rights")
+    for name, value in query.items():
+        if name not in ("space", *switches):
             raise InvalidInput(
-                f'Field "{name}" is unknown', field=name, allowed=["space", "stored"]
+                f'Field "{name}" is unknown', field=name, allowed=["space", *switches]
             )
-    if query.get("stored", "0") not in ("0", "1"):
-        raise InvalidEnum('Field "stored" is 0 or 1', field="stored", allowed=["0", "1"])
+        if name in switches and value not in ("0", "1"):
+            raise InvalidEnum(f'Field "{name}" is 0 or 1', field=name, allowed=["0", "1"])

@@ -180,6 +180,15 @@ class CallerLiveRows:
         asked = {"source_id": self.location.source_id, "key": self.location.key(path)}
         return _parse_row(await self.tx.fetch_optional(SQL["my_live"], **asked))
 
+    async def find_live(self, paths: Sequence[str]) -> set[str]:
+        """Those of these documents that are live."""
+        asked = {
+            "source_id": self.location.source_id,
+            "keys": [self.location.key(it) for it in paths],
+        }
+        rows = await self.tx.fetch_all(SQL["my_live_keys"], **asked)
+        return {row["key"].removeprefix(self.location.prefix) for row in rows}
+
     async def changes(self, row: LiveRow) -> list[LiveChange]:
         found = await self.tx.fetch_all(SQL["my_live_changes"], id=row.id)
         return [LiveChange(it["writer"], it["change"]) for it in found]

@@ -12,6 +12,7 @@ CREATE TABLE wiki.live (
     head bigint NOT NULL DEFAULT 0,
     filed bigint NOT NULL DEFAULT 0 CHECK (filed <= head),
     owners jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(owners) = 'object'),
+    last_writer text,
     changed_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, source_id, key),
@@ -21,6 +22,7 @@ CALL kernel.guard('wiki.live');
 COMMENT ON TABLE wiki.live IS 'system-only: whoever may write a document reaches it by wiki.my_live; pecia_app has no privilege here';
 COMMENT ON COLUMN wiki.live.base IS 'a state with all changes up to `filed`, whose text the file has; `digest` is the file''s';
 COMMENT ON COLUMN wiki.live.owners IS 'under which id of the editor who wrote: nobody else may use it';
+COMMENT ON COLUMN wiki.live.last_writer IS 'of the newest change; kept after its row went into `base`';
 CREATE INDEX live_unfiled ON wiki.live (tenant_id, source_id) WHERE head > filed;
 
 CREATE TABLE wiki.live_change (
@@ -52,7 +54,8 @@ RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = wiki, pg_temp
 DECLARE
     last bigint;
 BEGIN
-    UPDATE wiki.live SET head = head + cardinality(in_changes), owners = owners || in_owners, changed_at = now()
+    UPDATE wiki.live SET head = head + cardinality(in_changes), owners = owners || in_owners, changed_at = now(),
+           last_writer = coalesce(in_writers[cardinality(in_writers)], last_writer)
      WHERE tenant_id = in_tenant AND id = in_id RETURNING head INTO last;
     INSERT INTO wiki.live_change (tenant_id, live_id, seq, writer, change)
     SELECT in_tenant, in_id, last - cardinality(in_changes) + it.place, it.writer, it.change
@@ -90,6 +93,13 @@ LANGUAGE sql VOLATILE SECURITY DEFINER ROWS 1 SET search_path = wiki, pg_temp AS
      WHERE l.tenant_id = kernel.tenant() AND l.source_id = in_source AND l.key = in_key
        AND kernel.may_write(in_source, in_key)
        FOR UPDATE
+$$;
+
+CREATE FUNCTION wiki.my_live_keys(in_source text, in_keys text[]) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = wiki, pg_temp AS $$
+    SELECT l.key FROM wiki.live l
+     WHERE l.tenant_id = kernel.tenant() AND l.source_id = in_source AND l.key = ANY (in_keys)
+       AND kernel.may_write(in_source, l.key)
 $$;
 
 CREATE FUNCTION wiki.my_live_changes(in_id uuid) RETURNS TABLE (seq bigint, writer text, change bytea)
@@ -130,12 +140,13 @@ ALTER FUNCTION wiki.add_live_changes OWNER TO pecia_system;
 ALTER FUNCTION wiki.base_live OWNER TO pecia_system;
 ALTER FUNCTION wiki.file_live OWNER TO pecia_system;
 ALTER FUNCTION wiki.my_live OWNER TO pecia_system;
+ALTER FUNCTION wiki.my_live_keys OWNER TO pecia_system;
 ALTER FUNCTION wiki.my_live_changes OWNER TO pecia_system;
 ALTER FUNCTION wiki.base_my_live OWNER TO pecia_system;
 ALTER FUNCTION wiki.end_my_live OWNER TO pecia_system;
 ALTER FUNCTION wiki.move_my_live OWNER TO pecia_system;
 REVOKE ALL ON FUNCTION wiki.notify_live, wiki.add_live_changes, wiki.base_live, wiki.file_live, wiki.my_live,
-    wiki.my_live_changes, wiki.base_my_live, wiki.end_my_live, wiki.move_my_live FROM PUBLIC;
+    wiki.my_live_keys, wiki.my_live_changes, wiki.base_my_live, wiki.end_my_live, wiki.move_my_live FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION wiki.add_live_changes, wiki.base_live, wiki.file_live TO pecia_system;
-GRANT EXECUTE ON FUNCTION wiki.my_live, wiki.my_live_changes, wiki.base_my_live, wiki.end_my_live,
-    wiki.move_my_live TO pecia_app, pecia_system;
+GRANT EXECUTE ON FUNCTION wiki.my_live, wiki.my_live_keys, wiki.my_live_changes, wiki.base_my_live,
+    wiki.end_my_live, wiki.move_my_live TO pecia_app, pecia_system;

@@ -10,7 +10,7 @@ import secrets
 import stat
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EEXIST, ELOOP, ENOTDIR, EXDEV
 from io import BufferedReader
@@ -30,6 +30,8 @@ from pecia.kernel.errors import (
 MAX_FILE_BYTES = 20_000_000
 TEMPORARY_SUFFIX = ".pecia-tmp"
 ASIDE_SUFFIX = ".aside"
+MAX_SINGLE_SYNCS = 16
+"""More files than these are synced together, with everything else on their file system."""
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A folder on the way to a root need not be readable (O_PATH, where available).
 _PASS = _FOLDER | (getattr(os, "O_PATH", 0) or os.O_RDONLY)
@@ -55,6 +57,10 @@ class FileStamp:
         mode = stat.S_IMODE(found.st_mode)
         owner = (found.st_uid, found.st_gid)
         return cls(found.st_size, found.st_mtime_ns, found.st_ino, settled, mode, *owner)
+
+    def is_settled_by_now(self) -> bool:
+        """Whether it is old enough to be reliable by now."""
+        return self.settled or time.time_ns() - self.mtime_ns > _MTIME_SETTLE_NS
 
     @property
     def etag(self) -> str:
@@ -82,12 +88,17 @@ def read_with_stamp(root: Path, path: str, most: int = MAX_FILE_BYTES) -> tuple[
 
 def stat_file(root: Path, path: str) -> FileStamp | None:
     """The stamp of a regular file, or None where there is none."""
+    found = stat_entry(root, path)
+    return FileStamp.of(found) if found is not None and stat.S_ISREG(found.st_mode) else None
+
+
+def stat_entry(root: Path, path: str) -> os.stat_result | None:
+    """Whatever is there, links not followed; None where there is nothing."""
     try:
         with _parent(root, path) as (folder, leaf), _translated_errors(path):
-            found = os.lstat(leaf, dir_fd=folder)
+            return os.lstat(leaf, dir_fd=folder)
     except NotFound:
         return None
-    return FileStamp.of(found) if stat.S_ISREG(found.st_mode) else None
 
 
 def exists(root: Path, path: str) -> bool:
@@ -124,6 +135,31 @@ def replace(root: Path, path: str, body: bytes, known: bytes | None) -> FileStam
                 _swap_known(folder, (temporary, leaf), path, known)
         os.fsync(folder)
         return made
+
+
+def replace_many(
+    root: Path, files: Sequence[tuple[str, bytes, bytes | None]]
+) -> dict[str, FileStamp]:
+    """`replace` for many files, by path: they are synced together, before any is swapped."""
+    if len(files) <= MAX_SINGLE_SYNCS or not posix.HAS_SYNCFS:
+        return {path: replace(root, path, body, known) for path, body, known in files}
+    made: dict[str, FileStamp] = {}
+    with ExitStack() as staged:
+        temporaries: dict[str, str] = {}
+        for path, body, _ in files:
+            with _parent(root, path, make=True) as (folder, leaf), _translated_errors(path):
+                name, made[path] = _write_temporary(folder, leaf, path, body, is_synced=False)
+            temporaries[path] = name
+            staged.callback(_discard, root, path, name)
+        _sync_all(root)
+        for path, _, known in files:
+            with _parent(root, path) as (folder, leaf), _translated_errors(path):
+                if known is None:
+                    _rename_new((folder, temporaries[path]), (folder, leaf), path)
+                else:
+                    _swap_known(folder, (temporaries[path], leaf), path, known)
+        _sync_all(root)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +258,12 @@ def list_names(root: Path, folder: str) -> list[str]:
         return []
 
 
-def remove(root: Path, path: str) -> None:
+def remove(root: Path, path: str, *, is_synced: bool = True) -> None:
     """Remove the file. A link is removed itself, not its target."""
     with _parent(root, path) as (folder, leaf), _translated_errors(path):
         os.unlink(leaf, dir_fd=folder)
-        os.fsync(folder)
+        if is_synced:
+            os.fsync(folder)
 
 
 def remove_known(root: Path, path: str, known: bytes) -> None:
@@ -327,6 +364,17 @@ def _snapshot(file: BufferedReader, path: str, most: int) -> FileSnapshot:
 @contextmanager
 def _prepared(folder: int, leaf: str, path: str, body: bytes) -> Generator[tuple[str, FileStamp]]:
     """A temporary file beside the target: its name and stamp. Removed afterwards."""
+    temporary, made = _write_temporary(folder, leaf, path, body, is_synced=True)
+    try:
+        yield temporary, made
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
+
+
+def _write_temporary(
+    folder: int, leaf: str, path: str, body: bytes, *, is_synced: bool
+) -> tuple[str, FileStamp]:
     mode = _mode_to_keep(folder, leaf, path)
     temporary = _temporary_name()
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -336,12 +384,23 @@ def _prepared(folder: int, leaf: str, path: str, body: bytes) -> Generator[tuple
             file.flush()
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-            made = FileStamp.of(os.fstat(file.fileno()))
-        yield temporary, made
-    finally:
+            if is_synced:
+                os.fsync(file.fileno())
+            return temporary, FileStamp.of(os.fstat(file.fileno()))
+    except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder)
+        raise
+
+
+def _discard(root: Path, path: str, name: str) -> None:
+    with suppress(NotFound, FileNotFoundError), _parent(root, path) as (folder, _):
+        os.unlink(name, dir_fd=folder)
+
+
+def _sync_all(root: Path) -> None:
+    with open_folder(root, "") as held:
+        posix.sync_file_system(held)
 
 
 def _temporary_name() -> str:

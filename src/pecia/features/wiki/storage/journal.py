@@ -105,8 +105,9 @@ def write_journal(project: Path, lead: str, journal: WriteJournal) -> None:
 
 
 def delete_journal(project: Path) -> None:
+    """Not synced: a journal of a settled write that comes back is settled once more."""
     with suppress(NotFound):
-        disk.remove(project, JOURNAL_PATH)
+        disk.remove(project, JOURNAL_PATH, is_synced=False)
 
 
 def reject_journal(project: Path) -> None:

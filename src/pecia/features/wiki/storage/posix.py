@@ -1,7 +1,8 @@
-"""Three system calls that Python does not expose. Blocking.
+"""Four system calls that Python does not expose. Blocking.
 
 `exchange` swaps two names atomically (Linux `renameat2`, macOS `renameatx_np`).
 `rename_new` renames without replacing.
+`sync_file_system` syncs everything on a file system.
 `lease` tells whether anybody has a file open for writing, and blocks writers while it is held.
 """
 
@@ -19,6 +20,7 @@ NOT_SUPPORTED = frozenset((EINVAL, ENOSYS, ENOTSUP, EPERM))
 """Errors of file systems that do not support exchange."""
 
 _IS_LINUX = sys.platform == "linux"
+HAS_SYNCFS = _IS_LINUX and hasattr(ctypes.CDLL(None), "syncfs")
 _SWAP = 2
 # The same value in both systems, by chance. This one differs.
 _EXCLUSIVE = {"linux": 1, "darwin": 4}
@@ -33,6 +35,14 @@ def exchange(from_folder: int, from_name: str, to_folder: int, to_name: str) -> 
 def rename_new(from_folder: int, from_name: str, to_folder: int, to_name: str) -> None:
     """Rename to a free name; otherwise FileExistsError, and nothing has changed."""
     _rename((from_folder, from_name), (to_folder, to_name), _EXCLUSIVE.get(sys.platform, 0))
+
+
+def sync_file_system(folder: int) -> None:
+    """Sync everything on the file system of an open folder. Where `HAS_SYNCFS`."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.syncfs(folder) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
 
 
 def is_awaited(file: int) -> bool:

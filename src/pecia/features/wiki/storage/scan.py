@@ -5,10 +5,12 @@ Links are skipped. Ignore files along the path decide which files count.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
+from typing import TypeAlias
 
 from pecia.features.wiki.core.ignore import IGNORE_FILES, IgnoreRules
 from pecia.features.wiki.core.names import EXTENSIONS, find_path_problem, split_extension
@@ -17,6 +19,9 @@ from pecia.features.wiki.storage.disk import TEMPORARY_SUFFIX, FileStamp
 from pecia.kernel.errors import PeciaError, Unavailable
 
 MAX_IGNORE_BYTES = 1_000_000
+
+OnFolder: TypeAlias = Callable[[str, int], None]
+"""Called with a folder and its descriptor before it is listed."""
 
 
 @dataclass(slots=True)
@@ -29,16 +34,63 @@ class SpaceScan:
     refused: dict[str, str] = field(default_factory=dict[str, str])
     ignored: IgnoreRules = field(default_factory=IgnoreRules)
     """Rules of the ignore files at the top."""
+    rules: dict[str, IgnoreRules] = field(default_factory=dict[str, IgnoreRules])
+    """The rules that hold in each folder."""
+    linked: set[str] = field(default_factory=set[str])
+    """Files with several names."""
+
+    def copy(self) -> "SpaceScan":
+        return SpaceScan(
+            dict(self.documents),
+            dict(self.stamps),
+            [*self.other_files],
+            dict(self.refused),
+            self.ignored,
+            dict(self.rules),
+            {*self.linked},
+        )
+
+    def remove(self, path: str) -> None:
+        """Forget a file."""
+        self.stamps.pop(path, None)
+        self.refused.pop(path, None)
+        self.linked.discard(path)
+        name = split_extension(path)[0]
+        if self.documents.get(name) == path:
+            del self.documents[name]
+        else:
+            with suppress(ValueError):
+                self.other_files.remove(path)
+
+    def twins(self, path: str) -> list[str]:
+        """Other files of the same document name."""
+        name, extension = split_extension(path)
+        if not extension:
+            return []
+        spellings = (name + "".join(it) for end in EXTENSIONS for it in _cases(end))
+        return [it for it in spellings if it != path and it in self.stamps]
 
 
-def scan_space(root: Path) -> SpaceScan:
+def scan_space(root: Path, on_folder: OnFolder | None = None) -> SpaceScan:
     """Scan the whole folder; Unavailable where there is none."""
     found = SpaceScan()
-    waiting = [("", IgnoreRules())]
-    while waiting:
-        waiting.extend(_scan_folder(root, *waiting.pop(), found))
+    scan_subfolder(root, "", IgnoreRules(), found, on_folder)
     found.other_files.sort()
     return found
+
+
+def scan_subfolder(
+    root: Path, folder: str, above: IgnoreRules, found: SpaceScan, on_folder: OnFolder | None
+) -> None:
+    """Add a folder and everything below it to a scan. `above` are the rules outside it."""
+    waiting = [(folder, above)]
+    while waiting:
+        waiting.extend(_scan_folder(root, *waiting.pop(), found, on_folder))
+
+
+def is_included(path: str, rules: IgnoreRules, *, is_folder: bool) -> bool:
+    """Whether an entry that is no link counts, given that its folder does."""
+    return not path.endswith(TEMPORARY_SUFFIX) and not rules.is_ignored(path, is_folder=is_folder)
 
 
 def load_ignore_rules(root: Path, path: str) -> IgnoreRules:
@@ -51,11 +103,17 @@ def load_ignore_rules(root: Path, path: str) -> IgnoreRules:
 
 
 def _scan_folder(
-    root: Path, folder: str, above: IgnoreRules, found: SpaceScan
+    root: Path,
+    folder: str,
+    above: IgnoreRules,
+    found: SpaceScan,
+    on_folder: OnFolder | None,
 ) -> Iterator[tuple[str, IgnoreRules]]:
     try:
         # Kept open until its entries were scanned: they are stat'ed relative to it.
         with disk.open_folder(root, folder) as held:
+            if on_folder is not None:
+                on_folder(folder, held)
             with os.scandir(held) as entries:
                 children = sorted(entries, key=lambda it: it.name)
             yield from _scan_entries(root, folder, above, children, found)
@@ -75,23 +133,21 @@ def _scan_entries(
     ignored = above
     if any(it.name in IGNORE_FILES for it in children):
         ignored = _with_folder_rules(root, folder, above)
+    found.rules[folder] = ignored
     if not folder:
         found.ignored = ignored
     for child in children:
         path = f"{folder}/{child.name}" if folder else child.name
         if not is_text(child.name):
             found.refused[ascii(path)] = "the name is not UTF-8"
-        elif _is_included(path, child, ignored):
-            if child.is_dir(follow_symlinks=False):
+        elif not child.is_symlink():
+            is_folder = child.is_dir(follow_symlinks=False)
+            if not is_included(path, ignored, is_folder=is_folder):
+                continue
+            if is_folder:
                 yield path, ignored
             else:
                 _add_file(path, child, found)
-
-
-def _is_included(path: str, child: "os.DirEntry[str]", ignored: IgnoreRules) -> bool:
-    if child.is_symlink() or child.name.endswith(TEMPORARY_SUFFIX):
-        return False
-    return not ignored.is_ignored(path, is_folder=child.is_dir(follow_symlinks=False))
 
 
 def _add_file(path: str, child: "os.DirEntry[str]", found: SpaceScan) -> None:
@@ -100,22 +156,27 @@ def _add_file(path: str, child: "os.DirEntry[str]", found: SpaceScan) -> None:
     except OSError as error:
         found.refused[path] = (error.strerror or "unreadable").lower()
         return
-    if not stat.S_ISREG(state.st_mode):
-        return
+    if stat.S_ISREG(state.st_mode):
+        classify_file(path, state, found)
+
+
+def classify_file(path: str, state: os.stat_result, found: SpaceScan) -> None:
+    """Add a regular file to a scan. Of files of one name, in the order of their paths."""
     name, extension = split_extension(path)
     if extension.lower() not in EXTENSIONS:
         found.other_files.append(path)
-        found.stamps[path] = FileStamp.of(state)
-        return
-    if why := find_path_problem(name):
+    elif why := find_path_problem(name):
         found.refused[path] = why
         return
-    other = found.documents.get(name)
-    # In name order `.md` comes before `.mdx`, which takes precedence.
-    if other is not None:
-        found.other_files.append(other)
-    found.documents[name] = path
+    else:
+        other = found.documents.get(name)
+        # In name order `.md` comes before `.mdx`, which takes precedence.
+        if other is not None:
+            found.other_files.append(other)
+        found.documents[name] = path
     found.stamps[path] = FileStamp.of(state)
+    if state.st_nlink > 1:
+        found.linked.add(path)
 
 
 def _with_folder_rules(root: Path, folder: str, above: IgnoreRules) -> IgnoreRules:
@@ -125,6 +186,10 @@ def _with_folder_rules(root: Path, folder: str, above: IgnoreRules) -> IgnoreRul
             text = disk.read(root, path, MAX_IGNORE_BYTES).decode(errors="replace")
             above = above.with_file(text, folder)
     return above
+
+
+def _cases(extension: str) -> Iterator[tuple[str, ...]]:
+    return product(*((it, it.upper()) if it != "." else (it,) for it in extension))
 
 
 def is_text(name: str) -> bool:

@@ -9,10 +9,14 @@ from pecia.features.wiki.catalog_builder import build_catalogs
 from pecia.features.wiki.config.folder_rules import DocumentCard
 from pecia.features.wiki.core.assets import find_referenced_assets, media_kind
 from pecia.features.wiki.core.catalog import canonical_catalog_path, is_catalog
-from pecia.features.wiki.core.graph import LinkGraph
+from pecia.features.wiki.core.graph import LinkEdge, LinkGraph
+from pecia.features.wiki.core.guard import document_version
 from pecia.features.wiki.core.names import parse_file_path, parse_folder_name, split_extension
+from pecia.features.wiki.core.text.section import find_section
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
+from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
+from pecia.features.wiki.suggestion.store import Suggestions
 from pecia.features.wiki.tools.pagination import TextPart, paginate_rows, slice_text, sort_rows
 from pecia.features.wiki.tools.schemas import (
     DocumentsOut,
@@ -45,16 +49,24 @@ class DocumentTools:
                 opened, canonical_catalog_path(parse_file_path(ask.path)), ask.offset
             )
         document = find_document(opened, ask.path)
-        text = await opened.text(document)
+        body = await run_sync(disk.read, opened.root, document.path)
+        text = opened.decode(document, body)
         graph = await opened.graph()
         facts = graph.facts[document.name]
         card = opened.card(document, facts)
         fields = _document_fields(opened, document, card, graph)
-        part = slice_text(text, ask.offset)
+        if ask.heading is not None:
+            fields["section"] = [*(section := find_section(text, ask.heading)).path]
+            part = slice_text(section.span.of(text), ask.offset)
+        else:
+            part = slice_text(text, ask.offset)
         fields |= {"frontmatter": dict(facts.frontmatter), **_content(part)}
+        fields["version"] = document_version(body)
         fields["history"] = await list_recent_versions(opened, document)
         if facts.problem:
             fields["frontmatterProblem"] = facts.problem
+        if waiting := await _count_suggestions(opened, document.path):
+            fields["openSuggestions"] = waiting
         opened.record_returned([document.path])
         return ToolResult(fields, (TextContent(_format_document(fields, _with_part_note(part))),))
 
@@ -117,9 +129,15 @@ async def list_recent_versions(opened: OpenSpace, document: WikiDocument) -> lis
             "message": it.note.subject,
             "branch": "main",
             "contributors": [it.note.writer],
+            **it.note.client_fields(),
         }
         for it in found
     ]
+
+
+async def _count_suggestions(opened: OpenSpace, path: str) -> int:
+    async with opened.wiki.store.reading(opened.call.caller) as tx:
+        return await Suggestions(tx, opened.location).count_open(path)
 
 
 async def _read_catalog(opened: OpenSpace, path: str, offset: int) -> ToolResult:
@@ -161,10 +179,17 @@ def list_backlinks(opened: OpenSpace, graph: LinkGraph, name: str) -> list[dict[
             "anchor": it.anchor,
             "title": graph.title(it.source),
             "snippet": it.snippet,
+            **edge_fields(it),
             **opened.preview.link(it.source),
         }
         for it in graph.backlinks(name)
     ]
+
+
+def edge_fields(edge: LinkEdge) -> dict[str, Json]:
+    """What kind of link it is, where it is no plain one."""
+    relation: dict[str, Json] = {} if edge.relation is None else {"relation": edge.relation}
+    return {**relation, **({"embed": True} if edge.is_embed else {})}
 
 
 def list_forward_links(opened: OpenSpace, graph: LinkGraph, name: str) -> list[dict[str, Json]]:
@@ -175,7 +200,8 @@ def list_forward_links(opened: OpenSpace, graph: LinkGraph, name: str) -> list[d
             "anchor": it.anchor,
             "title": graph.title(it.target),
             "snippet": it.snippet,
-            **({} if it.is_alive else {"dead": True}),
+            **edge_fields(it),
+            **({} if it.is_alive or opened.has_place(it.target) else {"dead": True}),
             **opened.preview.link(it.target),
         }
         for it in graph.forward_links(name)

@@ -1,21 +1,27 @@
 """Writing: create, replace, edit and delete documents."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pecia.features.wiki.core import edit
 from pecia.features.wiki.core.document import decode_utf8
 from pecia.features.wiki.core.edit import Replacement
+from pecia.features.wiki.core.graph import LinkGraph
+from pecia.features.wiki.core.guard import document_version, require_unlocked, require_version
 from pecia.features.wiki.core.names import EXTENSIONS, parse_document_name, split_extension
+from pecia.features.wiki.core.similar import find_similar
 from pecia.features.wiki.core.suggest import find_parent_candidates
 from pecia.features.wiki.core.summary import EditSummary, parse_summary
+from pecia.features.wiki.core.text.section import find_section, write_section
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
 from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_space_write
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.scan import load_ignore_rules
+from pecia.features.wiki.suggestion.policy import WriteTarget, choose_target, require_direct
+from pecia.features.wiki.suggestion.propose import AddedSuggestion, add_suggestion
 from pecia.features.wiki.tools.documents import FEATURE, MAX_LINKS, list_backlinks
 from pecia.features.wiki.tools.schemas import (
+    DeleteDocument,
     DeletedOut,
-    DocumentInput,
     EditDocument,
     PreviewedOutput,
     WriteDocument,
@@ -45,16 +51,18 @@ class EditTools:
         summary = parse_summary(ask.summary)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         async with begin_space_write(opened) as writer:
-            path = await _path(opened, writer, name, split_extension(ask.docName)[1].lower())
-            old = await _text(writer, path)
-            body = _encode(edit.apply_write(old, ask.markdown, ask.position))
-            await writer.write(path, body, MergeBase.DOCUMENT)
-            await writer.record(f"wip: {name}", [name], summary)
+            path, target = await find_target(opened, writer, ask.docName, suggest=ask.suggest)
+            old = await read_guarded(writer, name, path, ask.expected_version, target=target)
+            body = encode_text(_apply_write(old, ask))
+            made = await write_or_suggest(writer, name, path, (old, body), summary, target)
+        if made is not None:
+            return made.result(opened, summary)
         document = await opened.restat(name, path)
         fields: dict[str, Json] = {
             "docName": name,
             "path": opened.prefix + path,
             "created": old is None,
+            "version": document_version(body),
         }
         return await self._build_result(opened.with_document(document), document, fields, summary)
 
@@ -67,32 +75,38 @@ class EditTools:
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         document = opened.find(name)
         async with begin_space_write(opened) as writer:
-            old = await _text(writer, document.path)
+            target = await choose_target(writer, document.path, asked=ask.suggest)
+            old = await read_guarded(writer, name, document.path, ask.expected_version)
             if old is None:
                 raise NotFound(f"no document {name!r}", field="docName", docName=name)
-            done = edit.apply_replacement(old, find)
-            if done.text != old:
-                await writer.write(document.path, _encode(done.text), MergeBase.DOCUMENT)
-                await writer.record(f"wip: {name}", [name], summary)
-            else:
-                await writer.require_may_write(document.path)
+            within = None if ask.heading is None else find_section(old, ask.heading).span
+            done = edit.apply_replacement(old, replace(find, within=within))
+            made = None
+            if done.text != old or target is WriteTarget.SUGGESTION:
+                change = (old, encode_text(done.text))
+                made = await write_or_suggest(writer, name, document.path, change, summary, target)
+        if made is not None:
+            return made.result(opened, summary)
         document = await opened.restat(name, document.path)
         fields: dict[str, Json] = {
             "docName": name,
             "replacements": len(done.offsets),
             "occurrences": edit.count_occurrences(old, ask.find),
             "offset": done.offsets[0],
+            "version": document_version(encode_text(done.text)),
         }
         return await self._build_result(opened.with_document(document), document, fields, summary)
 
-    async def delete_document(self, call: Call, ask: DocumentInput) -> ToolResult:
+    async def delete_document(self, call: Call, ask: DeleteDocument) -> ToolResult:
         """Delete a document. Links to it stay: the answer lists its backlinks, at most 200;
         get_dead_links has all."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         document = opened.find(ask.docName)
         graph = await opened.graph()
         links = list_backlinks(opened, graph, document.name)
+        require_direct(opened, document.path, "deleting it")
         async with begin_space_write(opened) as writer:
+            await read_guarded(writer, document.name, document.path, ask.expected_version)
             await writer.remove(document.path)
             await writer.record(f"delete: {document.name}", [document.name], None)
         fields: dict[str, Json] = {
@@ -116,11 +130,17 @@ class EditTools:
         """The result of a write: preview, dead links, and hints who could link here."""
         name = document.name
         graph = await now.graph()
-        dead: list[Json] = [it.target for it in graph.forward_links(name) if not it.is_alive]
+        dead: list[Json] = [
+            it.target
+            for it in graph.forward_links(name)
+            if not it.is_alive and not now.has_place(it.target)
+        ]
         fields |= now.preview.link(name)
         if dead:
             fields["deadLinks"] = dead
         hints: list[Json] = [] if graph.backlinks(name) else [_orphan_hint(name, now)]
+        if fields.get("created") and (hint := _similar_hint(name, graph)):
+            hints.append(hint)
         facts = (await now.load_metadata_of([document])).get(name)
         if facts and facts.problem:
             message = f"The document is saved, but its frontmatter is invalid: {facts.problem}."
@@ -161,7 +181,7 @@ def edit_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
             FEATURE,
             "delete_document",
             write,
-            DocumentInput,
+            DeleteDocument,
             DeletedOut,
             it.delete_document,
             read_only=False,
@@ -180,22 +200,74 @@ def require_free_path(opened: OpenSpace, name: str, field: str, extension: str =
     return path
 
 
-async def _path(opened: OpenSpace, writer: SpaceWrite, name: str, extension: str) -> str:
-    """The document's file; a new one has the extension that it was asked for with, or `.md`."""
+def _apply_write(old: str | None, ask: WriteDocument) -> str:
+    if ask.heading is None:
+        return edit.apply_write(old, ask.markdown, ask.position)
+    if old is None:
+        name = parse_document_name(ask.docName)
+        raise NotFound(f"no document {name!r}", field="docName", docName=name)
+    return write_section(old, ask.heading, ask.markdown, ask.position)
+
+
+async def find_target(
+    opened: OpenSpace, writer: SpaceWrite, given: str, *, suggest: bool
+) -> tuple[str, WriteTarget]:
+    """The document's file, and whether the write changes it or is a suggestion.
+
+    A new one has the extension that it was asked for with, or `.md`.
+    """
+    name, extension = parse_document_name(given), split_extension(given)[1].lower()
     if (known := opened.documents.get(name)) is not None:
-        return known.path
+        return known.path, await choose_target(writer, known.path, asked=suggest)
     path = require_free_path(opened, name, "docName", extension or ".md")
-    await writer.require_may_write(path)
+    target = await choose_target(writer, path, asked=suggest)
     # One created meanwhile, or not visible to this caller before, is written to all the same.
     there = [it for it in EXTENSIONS if disk.exists(opened.root, name + it)]
-    return name + there[0] if there else path
+    return (name + there[0] if there else path), target
 
 
-async def _text(writer: SpaceWrite, path: str) -> str | None:
+async def write_or_suggest(
+    writer: SpaceWrite,
+    name: str,
+    path: str,
+    change: tuple[str | None, bytes],
+    summary: EditSummary | None,
+    target: WriteTarget,
+) -> AddedSuggestion | None:
+    """Write the document as a version of its own, or store the change as a suggestion."""
+    old, body = change
+    if target is WriteTarget.SUGGESTION:
+        text = summary.value if summary else None
+        return await add_suggestion(writer, name, path, (old, body.decode()), text)
+    await writer.write(path, body, MergeBase.DOCUMENT)
+    await writer.record(f"wip: {name}", [name], summary)
+    return None
+
+
+async def read_guarded(
+    writer: SpaceWrite,
+    name: str,
+    path: str,
+    expected: str | None,
+    *,
+    unlocks: bool = False,
+    target: WriteTarget = WriteTarget.DOCUMENT,
+) -> str | None:
+    """The text of a document that may be written; None where there is none.
+
+    Refused if it is another version than expected, or locked.
+    """
     body = await writer.read(path)
+    if body is None and expected is None and target is WriteTarget.DOCUMENT:
+        # No right to write there comes first: who may not see a document learns nothing of it.
+        await writer.require_may_write(path)
+    require_version(name, body, expected)
+    opened = writer.opened
+    rules = opened.settings.config.folders
+    text = None if body is None else decode_utf8(body)
+    require_unlocked(name, opened.prefix + path, None if unlocks else text, rules)
     if body is None:
         return None
-    text = decode_utf8(body)
     if text is None:
         raise Unprocessable(
             f"{path!r} is not UTF-8: it can be read, renamed and deleted, but not written",
@@ -205,7 +277,7 @@ async def _text(writer: SpaceWrite, path: str) -> str | None:
     return text
 
 
-def _encode(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     try:
         body = text.encode()
     except UnicodeEncodeError:
@@ -241,6 +313,18 @@ def _orphan_hint(name: str, opened: OpenSpace) -> Json:
         "type": "orphan",
         "parentCandidates": [*candidates],
         "message": f"Nothing links to {name}.{where}",
+    }
+
+
+def _similar_hint(name: str, graph: LinkGraph) -> Json:
+    titles = ((it, graph.title(it)) for it in graph.facts)
+    found = find_similar(name, graph.title(name), titles)
+    if not found:
+        return None
+    return {
+        "type": "similar",
+        "documents": [*found],
+        "message": f"Similar documents exist: {', '.join(found)}.",
     }
 
 

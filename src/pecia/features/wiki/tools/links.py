@@ -8,6 +8,7 @@ from itertools import groupby
 from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.document import decode_any_charset
+from pecia.features.wiki.core.graph import LinkGraph
 from pecia.features.wiki.core.names import parse_document_name
 from pecia.features.wiki.core.suggest import SuggestionResult, suggest_links
 from pecia.features.wiki.space import OpenSpace, Wiki
@@ -18,12 +19,14 @@ from pecia.features.wiki.tools.documents import (
     list_forward_links,
     listing_fields,
 )
-from pecia.features.wiki.tools.pagination import RowsPage, paginate_ranked
+from pecia.features.wiki.tools.pagination import MAX_ROWS, RowsPage, paginate_ranked
 from pecia.features.wiki.tools.schemas import (
     BacklinksOut,
+    ContextOut,
     DeadLinksOut,
     DocumentInput,
     ForwardOut,
+    GetContext,
     GetDeadLinks,
     GetHubs,
     GetOrphans,
@@ -109,6 +112,7 @@ class LinkTools:
                 **opened.preview.link(it.source),
             }
             for dead in graph.dead_links(sources)
+            if not opened.has_place(dead.target)
             for it in dead.edges
         ]
         page = _paginate(rows, [f"{it['target']}\0{it['source']}" for it in rows], ask)
@@ -117,7 +121,31 @@ class LinkTools:
             {"target": target, "sources": [_without(it, "target") for it in links]}
             for target, links in groupby(page.rows, lambda it: it["target"])
         ]
-        return _page_result(opened, page, len(rows), deadLinks=found)
+        more: dict[str, Json] = _anchor_fields(opened, graph, sources) if ask.anchors else {}
+        return _page_result(opened, page, len(rows), deadLinks=found, **more)
+
+    async def get_context(self, call: Call, ask: GetContext) -> ToolResult:
+        """The documents around one: those within some links of it, in either direction, nearest
+        first, with title, description and how they are reached."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        name = opened.find(ask.docName).name
+        graph = await opened.graph()
+        near = graph.find_near(name, ask.depth)
+        rows: list[Json] = [
+            {
+                "docName": it.name,
+                "title": graph.title(it.name),
+                "description": graph.facts[it.name].description,
+                "distance": it.distance,
+                "via": it.via,
+                **({} if it.relation is None else {"relation": it.relation}),
+                **opened.preview.link(it.name),
+            }
+            for it in near[: ask.limit]
+        ]
+        _record_returned(opened, [name, *(_text(it, "docName") for it in rows)])
+        fields: dict[str, Json] = {"docName": name, "documents": rows, "total": len(near)}
+        return ToolResult({**fields, **listing_fields(opened)})
 
     async def suggest_links(self, call: Call, ask: DocumentInput) -> ToolResult:
         """Unlinked mentions of this document in others, by title or alias; each with its offset for
@@ -158,6 +186,7 @@ def link_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
         Tool(FEATURE, "get_hubs", read, GetHubs, HubsOut, it.get_hubs),
         Tool(FEATURE, "get_orphans", read, GetOrphans, OrphansOut, it.get_orphans),
         Tool(FEATURE, "get_dead_links", read, GetDeadLinks, DeadLinksOut, it.get_dead_links),
+        Tool(FEATURE, "get_context", read, GetContext, ContextOut, it.get_context),
         Tool(FEATURE, "suggest_links", read, DocumentInput, SuggestOut, it.suggest_links),
     )
 
@@ -187,6 +216,24 @@ def _texts(opened: OpenSpace, but: str) -> Iterator[tuple[str, str]]:
             continue
         if text is not None:
             yield it.name, text
+
+
+def _anchor_fields(
+    opened: OpenSpace, graph: LinkGraph, sources: set[str] | None
+) -> dict[str, Json]:
+    found = graph.dead_anchors(sources)
+    rows: list[Json] = [
+        {
+            "source": it.source,
+            "target": it.target,
+            "anchor": it.anchor,
+            "snippet": it.snippet,
+            **opened.preview.link(it.source),
+        }
+        for it in found[:MAX_ROWS]
+    ]
+    _record_returned(opened, [_text(it, "source") for it in rows])
+    return {"deadAnchors": rows, "deadAnchorTotal": len(found)}
 
 
 def _paginate(rows: list[dict[str, Json]], keys: list[str], ask: ListingInput) -> RowsPage:

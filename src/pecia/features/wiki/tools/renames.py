@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.document import decode_any_charset, decode_utf8
-from pecia.features.wiki.core.graph import build_link_names
-from pecia.features.wiki.core.metadata import DocumentMetadata
+from pecia.features.wiki.core.graph import LinkGraph
+from pecia.features.wiki.core.guard import require_unlocked, require_version
 from pecia.features.wiki.core.names import parse_document_name, parse_folder_name
 from pecia.features.wiki.core.rename import (
     LinkRewrite,
     RenamePlan,
+    find_affected,
     plan_document_rename,
     plan_folder_rename,
     plan_rewrites,
@@ -20,7 +21,7 @@ from pecia.features.wiki.core.summary import EditSummary, parse_summary
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
 from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_space_write
 from pecia.features.wiki.storage import disk
-from pecia.features.wiki.storage.scan import scan_space
+from pecia.features.wiki.suggestion.policy import require_direct
 from pecia.features.wiki.tools.documents import FEATURE
 from pecia.features.wiki.tools.edits import require_free_path
 from pecia.features.wiki.tools.schemas import RenameDocument, RenamedOut, RenameFolder
@@ -66,6 +67,7 @@ class RenameTools:
         async with begin_space_write(opened) as writer:
             now = await _all_documents(writer)
             renaming = plan_document_rename(old, new, now)
+            await _require_as_expected(writer, now[old], ask.expected_version)
             moved = await _rename(writer, now, renaming)
             if renaming.documents:
                 await writer.record(f"rename: {old} -> {new}", [old, new], summary)
@@ -124,11 +126,23 @@ def rename_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     )
 
 
+async def _require_as_expected(
+    writer: SpaceWrite, document: WikiDocument, expected: str | None
+) -> None:
+    """Require the version that the caller read, and no lock."""
+    body = await writer.read(document.path)
+    require_version(document.name, body, expected)
+    opened = writer.opened
+    text = None if body is None else decode_utf8(body)
+    rules = opened.settings.config.folders
+    require_unlocked(document.name, opened.prefix + document.path, text, rules)
+
+
 async def _all_documents(writer: SpaceWrite) -> Mapping[str, WikiDocument]:
     """All documents, visible to the caller or not: links in hidden ones must not break either."""
     opened = writer.opened
     every = {**opened.documents, **opened.hidden}
-    now = await run_sync(scan_space, opened.root)
+    now = await opened.wiki.sync.scan(opened.location)
     if {name: (it.path, it.stamp) for name, it in every.items()} != {
         name: (path, now.stamps[path]) for name, path in now.documents.items()
     }:
@@ -145,8 +159,8 @@ async def _rename(
     opened = writer.opened
     paths = {old: new + now[old].extension for old, new in renaming.documents.items()}
     await _require_open(writer, now, renaming, paths)
-    facts = await opened.load_metadata_of([*now.values()])
-    found, unwritable = await run_sync(_plan_link_rewrites, opened, now, facts, renaming)
+    graph = await opened.wiki.graph_of_all(opened, now)
+    found, unwritable = await run_sync(_plan_link_rewrites, opened, now, graph, renaming)
     await _require_may_rewrite(writer, now, found)
     moves = [renaming.folder] if renaming.folder else [(now[it].path, paths[it]) for it in paths]
     await writer.require_unchanged({now[it.name].path: it.old_text.encode() for it in found})
@@ -163,12 +177,14 @@ async def _rename(
 def _plan_link_rewrites(
     opened: OpenSpace,
     now: Mapping[str, WikiDocument],
-    facts: Mapping[str, DocumentMetadata],
+    graph: LinkGraph,
     renaming: RenamePlan,
 ) -> tuple[list[LinkRewrite], list[str]]:
     """The documents to rewrite, and those that cannot be because they are not UTF-8."""
     foreign: set[str] = set()
-    every = plan_rewrites(renaming, build_link_names(facts), _texts(opened, now, foreign))
+    affected = find_affected(renaming, graph)
+    some = {name: it for name, it in now.items() if affected is None or name in affected}
+    every = plan_rewrites(renaming, graph.names, _texts(opened, some, foreign))
     unwritable = sorted(it.name for it in every if it.name in foreign)
     return [it for it in every if it.name not in foreign], unwritable
 
@@ -196,9 +212,9 @@ async def _require_open(
 ) -> None:
     """Require free target paths that are not ignored."""
     opened = writer.opened
+    await writer.require_may_write(*(now[it].path for it in paths), *paths.values())
     for old, path in paths.items():
-        await writer.require_may_write(now[old].path)
-        await writer.require_may_write(path)
+        require_direct(opened, now[old].path, "renaming it")
         require_free_path(opened, renaming.documents[old], "newDocName")
         if not renaming.folder and await run_sync(disk.exists, opened.root, path):
             raise Conflict(
@@ -222,11 +238,10 @@ async def _require_may_rewrite(
     writer: SpaceWrite, now: Mapping[str, WikiDocument], found: Sequence[LinkRewrite]
 ) -> None:
     """A caller who may not rewrite the links may not break them."""
-    for it in found:
-        try:
-            await writer.require_may_write(now[it.name].path)
-        except Forbidden:
-            raise Forbidden("documents that you may not change link to this") from None
+    try:
+        await writer.require_may_write(*(now[it.name].path for it in found))
+    except Forbidden:
+        raise Forbidden("documents that you may not change link to this") from None
 
 
 def _rename_fields(

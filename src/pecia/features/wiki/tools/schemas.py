@@ -21,6 +21,25 @@ SUMMARY_FIELD = Field(
 )
 
 
+EXPECTED_VERSION = Field(
+    default=None,
+    max_length=64,
+    description="The `version` that was read: refused if the document is another now; `none` to "
+    "create only.",
+)
+HEADING = Field(
+    default=None,
+    max_length=1000,
+    description="Only this section, with those below it: `Setup > Linux`.",
+)
+
+
+SUGGEST = Field(
+    default=False,
+    description="Store it as a suggestion that others accept; the document stays as it is.",
+)
+
+
 class SpaceInput(Input):
     """The space; may be omitted if there is only one."""
 
@@ -34,6 +53,7 @@ class ReadDocument(SpaceInput):
     offset: int = Field(
         default=0, ge=0, description="Start here: `nextOffset` of a truncated document."
     )
+    heading: OptionalText = HEADING
 
 
 class WikiSearch(SpaceInput):
@@ -81,9 +101,32 @@ class GetDeadLinks(ListingInput):
     sourceDocNames: list[str] | None = Field(
         default=None, max_length=10_000, description="Only links of these documents."
     )
+    anchors: bool = Field(
+        default=False, description="Also links to headings and blocks that do not exist."
+    )
 
 
-class WriteDocument(SpaceInput):
+class GetContext(DocumentInput):
+    depth: int = Field(default=1, ge=1, le=4, description="Over how many links.")
+    limit: int = Field(default=50, ge=1, le=MAX_ROWS)
+
+
+class GuardedInput(DocumentInput):
+    expected_version: OptionalText = EXPECTED_VERSION
+    summary: OptionalText = SUMMARY_FIELD
+
+
+class SuggestibleInput(GuardedInput):
+    suggest: bool = SUGGEST
+
+
+class DeleteDocument(DocumentInput):
+    expected_version: OptionalText = EXPECTED_VERSION
+
+
+class DocumentWrite(Input):
+    """One document of a batch."""
+
     docName: str = DOC_NAME
     markdown: str = Field(
         min_length=1,
@@ -91,7 +134,13 @@ class WriteDocument(SpaceInput):
         json_schema_extra={"unaudited": True},
     )
     position: Literal["append", "prepend", "replace"]
+    expected_version: OptionalText = EXPECTED_VERSION
+
+
+class WriteDocument(DocumentWrite, SpaceInput):
+    heading: OptionalText = HEADING
     summary: OptionalText = SUMMARY_FIELD
+    suggest: bool = SUGGEST
 
 
 class EditDocument(SpaceInput):
@@ -105,12 +154,16 @@ class EditDocument(SpaceInput):
     offset: Annotated[int, Field(ge=0)] | None = None
     occurrence: Annotated[int, Field(ge=1)] | None = None
     replace_all: bool = False
+    heading: OptionalText = HEADING
+    expected_version: OptionalText = EXPECTED_VERSION
     summary: OptionalText = SUMMARY_FIELD
+    suggest: bool = SUGGEST
 
 
 class RenameDocument(SpaceInput):
     docName: str = DOC_NAME
     newDocName: str = DOC_NAME
+    expected_version: OptionalText = EXPECTED_VERSION
     summary: OptionalText = SUMMARY_FIELD
 
 
@@ -201,6 +254,12 @@ class DeadLinksOut(PagedOutput):
     may go on on the next page."""
 
     deadLinks: list[dict[str, Any]]
+
+
+class ContextOut(ListingOutput):
+    docName: str
+    documents: list[dict[str, Any]]
+    total: int = Field(description="Documents within that depth.")
 
 
 class SuggestOut(ListingOutput):

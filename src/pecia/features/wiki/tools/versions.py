@@ -6,23 +6,30 @@ from dataclasses import dataclass
 from anyio.to_thread import run_sync
 from pydantic import Field
 
+from pecia.features.wiki.core.document import decode_any_charset
 from pecia.features.wiki.core.names import parse_document_name
 from pecia.features.wiki.core.summary import EditSummary, parse_summary
+from pecia.features.wiki.core.text.diff import diff_texts
 from pecia.features.wiki.history.history import DocumentVersion, is_checkpoint
-from pecia.features.wiki.history.message import CommitNote, writer_of
+from pecia.features.wiki.history.message import CommitNote, client_of, writer_of
 from pecia.features.wiki.space import OpenSpace, Wiki
 from pecia.features.wiki.space_write import MergeBase, begin_space_write
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.store import SQL
+from pecia.features.wiki.suggestion.policy import require_direct
 from pecia.features.wiki.tools.documents import FEATURE
+from pecia.features.wiki.tools.edits import read_guarded
+from pecia.features.wiki.tools.pagination import slice_text
 from pecia.features.wiki.tools.schemas import (
     DOC_NAME,
+    EXPECTED_VERSION,
     SUMMARY_FIELD,
     OptionalText,
     PreviewedOutput,
     SpaceInput,
     WikiOutput,
 )
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InvalidInput, Json, NotFound, PeciaError
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
@@ -51,7 +58,26 @@ class SaveVersion(SpaceInput):
 class Rollback(SpaceInput):
     docName: str = DOC_NAME
     commitSha: str = Field(pattern="^[0-9a-f]{40}$", description="From get_history.")
+    expected_version: OptionalText = EXPECTED_VERSION
     summary: OptionalText = SUMMARY_FIELD
+
+
+class CompareVersions(SpaceInput):
+    docName: str = DOC_NAME
+    fromSha: str = Field(pattern="^[0-9a-f]{40}$", description="From get_history.")
+    toSha: str | None = Field(
+        default=None, pattern="^[0-9a-f]{40}$", description="Without it, the document as it is."
+    )
+    context: int = Field(default=3, ge=0, le=1000, description="Unchanged lines around.")
+    offset: int = Field(default=0, ge=0, description="`nextOffset` of the part before.")
+
+
+class VersionDiffOut(PreviewedOutput):
+    docName: str
+    diff: str
+    addedLines: int
+    removedLines: int
+    nextOffset: int | None
 
 
 class HistoryOut(PreviewedOutput):
@@ -81,7 +107,7 @@ class VersionTools:
             )
         name = parse_document_name(ask.docName)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
-        path = await self._path(opened, name)
+        path = await find_version_path(opened, name)
         names = await self.wiki.load_writer_names(call)
         rows = await opened.history.timeline(path)
         found = [it for it in rows if _matches_filter(it, ask, names)]
@@ -105,7 +131,8 @@ class VersionTools:
             bodies = await run_sync(_read_all_documents, opened)
             words = parse_summary(ask.message)
             subject = f"checkpoint: {words.value if words else 'saved'}"
-            note = CommitNote(writer_of(call), subject, tuple(sorted(opened.documents)))
+            docs = tuple(sorted(opened.documents))
+            note = CommitNote(writer_of(call), subject, docs, client=client_of(call))
             reference = await writer.versions.checkpoint(bodies, note)
         fields: dict[str, Json] = {"checkpointRef": reference, "previewUrl": None}
         return ToolResult(fields, (TextContent(f"Saved {len(bodies)} documents as {reference}."),))
@@ -114,11 +141,13 @@ class VersionTools:
         """Restore a document to a version. This makes a new version: nothing is lost."""
         name = parse_document_name(ask.docName)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
-        path = await self._path(opened, name, ask.commitSha)
+        path = await find_version_path(opened, name, ask.commitSha)
         body, commit = await opened.history.read(ask.commitSha, path)
         short = ask.commitSha[:7]
         summary = parse_summary(ask.summary) or EditSummary(f"Restored to {short}")
         async with begin_space_write(opened) as writer:
+            require_direct(opened, path, "restoring a version")
+            await read_guarded(writer, name, path, ask.expected_version)
             await writer.write(path, body, MergeBase.FILE)
             await writer.record(f"rollback: {name} to {short}", [name], summary)
         who = (await self.wiki.load_writer_names(call)).get(commit.author_name, commit.author_name)
@@ -133,16 +162,43 @@ class VersionTools:
             (TextContent(f"{name} is restored to the version of {who} from {when} ({short})."),),
         )
 
-    async def _path(self, opened: OpenSpace, name: str, sha: str | None = None) -> str:
-        """The path of the document, now or at a version. For a deleted one, only if the caller may
-        write."""
-        if (known := opened.documents.get(name)) is not None:
-            return known.path
-        async with self.wiki.store.reading(opened.call.caller) as tx:
-            asked = {"source_id": opened.space.source_id, "key": opened.location.key(f"{name}.md")}
-            if name in opened.hidden or not await tx.fetch_value(SQL["may_write"], **asked):
-                raise NotFound(f"no document {name!r}", field="docName", docName=name)
-        return await _former_path(opened, name, sha)
+    async def compare_versions(self, call: Call, ask: CompareVersions) -> ToolResult:
+        """What changed in a document between two versions, or since one: a unified diff."""
+        name = parse_document_name(ask.docName)
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        path = await find_version_path(opened, name, ask.fromSha)
+        old = (await opened.history.read(ask.fromSha, path))[0]
+        if ask.toSha is not None:
+            new = (await opened.history.read(ask.toSha, path))[0]
+        else:
+            document = opened.documents.get(name)
+            new = b"" if document is None else await run_sync(disk.read, opened.root, path)
+        texts = (decode_any_charset(old) or "", decode_any_charset(new) or "")
+        labels = (ask.fromSha[:7], ask.toSha[:7] if ask.toSha else "now")
+        found = await compute(call.caller.tenant_id, diff_texts, *texts, labels, ask.context)
+        part = slice_text(found.text, ask.offset)
+        opened.record_returned([path])
+        fields: dict[str, Json] = {
+            "docName": name,
+            "diff": part.text,
+            "addedLines": found.added,
+            "removedLines": found.removed,
+            "nextOffset": part.next_offset,
+            **opened.preview.link(name),
+        }
+        return ToolResult(fields, (TextContent(part.text or "The versions are equal."),))
+
+
+async def find_version_path(opened: OpenSpace, name: str, sha: str | None = None) -> str:
+    """The path of the document, now or at a version. For a deleted one, only if the caller may
+    write."""
+    if (known := opened.documents.get(name)) is not None:
+        return known.path
+    async with opened.wiki.store.reading(opened.call.caller) as tx:
+        asked = {"source_id": opened.space.source_id, "key": opened.location.key(f"{name}.md")}
+        if name in opened.hidden or not await tx.fetch_value(SQL["may_write"], **asked):
+            raise NotFound(f"no document {name!r}", field="docName", docName=name)
+    return await _former_path(opened, name, sha)
 
 
 async def _former_path(opened: OpenSpace, name: str, sha: str | None) -> str:
@@ -160,6 +216,14 @@ async def _former_path(opened: OpenSpace, name: str, sha: str | None) -> str:
 def version_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     it = VersionTools(wiki)
     return (
+        Tool(
+            FEATURE,
+            "compare_versions",
+            Scope.READ,
+            CompareVersions,
+            VersionDiffOut,
+            it.compare_versions,
+        ),
         Tool(FEATURE, "get_history", Scope.READ, GetHistory, HistoryOut, it.get_history),
         Tool(
             FEATURE,
@@ -204,6 +268,7 @@ def _version_row(
         "message": note.subject,
         "contributors": [*contributors],
         "checkpoint": {"docs": docs} if is_checkpoint(version) else None,
+        **note.client_fields(),
     }
 
 

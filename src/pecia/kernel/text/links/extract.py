@@ -1,13 +1,15 @@
 """Every link of a document, with exact places. Finds them, never follows or changes them.
 
-Frontmatter, code, comments and raw HTML hold no links. Bare addresses are text, as in CommonMark.
+Code, comments and raw HTML hold no links; those of the frontmatter are found apart. Bare addresses
+are text, as in CommonMark.
 """
 
 import re
+from collections.abc import Iterable
 
 from pecia.kernel.text.links.destination import match_definition
-from pecia.kernel.text.links.inline import find_inline_links
-from pecia.kernel.text.links.link import Link, LinkDefinition
+from pecia.kernel.text.links.inline import find_inline_links, find_wiki_links
+from pecia.kernel.text.links.link import Link, LinkDefinition, LinkKind
 from pecia.kernel.text.markdown.blocks import BlockKind, MarkdownBlock, scan_blocks
 from pecia.kernel.text.markdown.frontmatter import find_body_start
 from pecia.kernel.text.span import Span, split_lines
@@ -20,6 +22,20 @@ def find_links(text: str) -> list[Link]:
     return find_block_links(text, scan_blocks(text, find_body_start(text)))
 
 
+def find_frontmatter_links(text: str) -> list[Link]:
+    """The wiki links in the values of the frontmatter, comments left out."""
+    end = find_body_start(text)
+    if end == 0 or "[[" not in text[:end]:
+        return []
+    found: list[Link] = []
+    at = 0
+    for line in split_lines(text[:end]):
+        if not line.lstrip().startswith("#"):
+            found += find_wiki_links(text, Span(at, at + len(line)))
+        at += len(line)
+    return found
+
+
 def find_definitions(text: str) -> list[LinkDefinition]:
     """The document's reference definitions, used or not. Footnotes are none."""
     if "]:" not in text:
@@ -29,6 +45,16 @@ def find_definitions(text: str) -> list[LinkDefinition]:
         if block.kind is BlockKind.TEXT:
             _after_definitions(text, block, found)
     return [it for it in found if not it.label.startswith("^")]
+
+
+def find_unused_definitions(text: str, links: Iterable[Link]) -> list[Link]:
+    """Definitions that none of these links of the document uses, as links."""
+    used = {it.target.path_span.start for it in links}
+    return [
+        Link(LinkKind.REFERENCE, embed=False, span=it.span, target=it.target, text=it.label)
+        for it in find_definitions(text)
+        if it.target.path_span.start not in used
+    ]
 
 
 def find_block_links(text: str, blocks: list[MarkdownBlock]) -> list[Link]:

@@ -7,7 +7,7 @@ bounded number of times.
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from string import ascii_letters
 
@@ -171,6 +171,14 @@ class _Paragraph:
         text = self.text[opening.at + 1 : tail.start]
         span = Span(opening.at - opening.image, tail.end)
         return Link(kind, opening.image, span, target, text, title)
+
+
+def find_wiki_links(text: str, span: Span) -> Iterator[Link]:
+    """Wiki links alone, in text that is no Markdown."""
+    for found in _WIKI.finditer(text, span.start, span.end):
+        embed = text[found.start() - 1 : found.start()] == "!"
+        if link := _wiki_link(text, found, embed):
+            yield link
 
 
 def _wiki_link(text: str, wiki: re.Match[str], embed: bool) -> Link | None:

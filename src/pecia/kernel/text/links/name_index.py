@@ -107,6 +107,18 @@ class NameIndex:
                 yield self._by_label, folded
 
 
+def document_keys(name: str, labels: Iterable[str]) -> frozenset[str]:
+    """Under which links may mean this document: it shares one with every link that does."""
+    folder = _leaf(folder_of(name))
+    return frozenset((*_leaf_keys(name), name_slug(folder), *(_label_key(it) for it in labels)))
+
+
+def reference_keys(paths: Iterable[str]) -> frozenset[str]:
+    """The same for a link, from what its path can mean."""
+    every = [*paths]
+    return frozenset((*(key for it in every for key in _leaf_keys(it)), *map(_label_key, every)))
+
+
 def path_slug(path: str) -> str:
     """The slug of every part, or nothing when a part has none."""
     parts = [name_slug(it) for it in path.split("/")]
@@ -128,6 +140,16 @@ def relative_path(target: str, folder: str) -> str:
 
 def _leaf(path: str) -> str:
     return path.rpartition("/")[2]
+
+
+def _leaf_keys(path: str) -> tuple[str, str]:
+    leaf = _leaf(path)
+    return name_slug(leaf), _composed(leaf).casefold()
+
+
+def _label_key(label: str) -> str:
+    # Set apart from the names.
+    return f"\0{_folded(label)}"
 
 
 def _ends_in(name: str, tail: str) -> bool:

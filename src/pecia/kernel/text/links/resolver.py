@@ -36,6 +36,7 @@ class LinkRules:
     `root_slash`: in a Markdown link, `/x` is a path from the root; otherwise it leaves the space.
     `prefixes`: words that may stand before a colon, such as the names of layers.
     `wiki_query`: a question mark ends the path of a wiki link too.
+    `frontmatter`: wiki links in the frontmatter are links.
     """
 
     wiki: tuple[LookupRule, ...]
@@ -43,6 +44,7 @@ class LinkRules:
     root_slash: bool = True
     prefixes: frozenset[str] = field(default_factory=lambda: frozenset[str]())
     wiki_query: bool = False
+    frontmatter: bool = False
 
 
 _LOOSE = (LookupRule.SLUG, LookupRule.FOLDER, LookupRule.SUFFIX, LookupRule.LABEL)
@@ -50,6 +52,7 @@ WIKI_RULES = LinkRules(
     wiki=(LookupRule.ROOT, LookupRule.RELATIVE, *_LOOSE),
     markdown=(LookupRule.RELATIVE, LookupRule.ROOT, *_LOOSE),
     root_slash=False,
+    frontmatter=True,
 )
 CASCADE_RULES = LinkRules(
     wiki=(LookupRule.ROOT, LookupRule.RELATIVE, LookupRule.SUFFIX),
@@ -173,6 +176,14 @@ def resolve_reference(
     if has_other_extension(path):
         return AssetLink(places.forms[0], anchor)
     return MissingLink(places.forms[0], anchor)
+
+
+def candidate_paths(link: Link, source: str, rules: LinkRules) -> tuple[str, ...]:
+    """All that the link could mean, as paths from the root, and as it is written."""
+    if link.kind is LinkKind.AUTO:
+        return ()
+    places = _places(parse_reference(link, rules), source)
+    return (places.path, *places.forms)
 
 
 def strip_extension(path: str) -> str:

@@ -9,7 +9,11 @@ by their base names and stay as they are.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from pecia.kernel.text.links.extract import find_definitions, find_links
+from pecia.kernel.text.links.extract import (
+    find_frontmatter_links,
+    find_links,
+    find_unused_definitions,
+)
 from pecia.kernel.text.links.link import Link, LinkKind
 from pecia.kernel.text.links.name_index import NameIndex, folder_of, relative_path
 from pecia.kernel.text.links.resolver import (
@@ -24,6 +28,7 @@ from pecia.kernel.text.links.resolver import (
     strip_extension,
 )
 from pecia.kernel.text.markdown.escapes import encode_path, unescape
+from pecia.kernel.text.markdown.frontmatter import find_body_start
 from pecia.kernel.text.span import Edit, apply_edits
 
 
@@ -79,7 +84,7 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
     """The document `source`, by its name before the move, with its links as they must be after."""
     edits: dict[int, Edit] = {}
     stranded: list[Link] = []
-    for link in _links_and_definitions(text):
+    for link in _links_and_definitions(text, rename.rules):
         site = _Site(text, link, source, rename)
         wanted = site.wanted()
         if wanted is None:
@@ -94,16 +99,11 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
     return RewrittenDocument(apply_edits(text, changes), changes, tuple(stranded))
 
 
-def _links_and_definitions(text: str) -> list[Link]:
+def _links_and_definitions(text: str, rules: LinkRules) -> list[Link]:
     """Links, and definitions that no link uses: somebody may use them next."""
     links = find_links(text)
-    used = {it.target.path_span.start for it in links}
-    unused = [
-        Link(LinkKind.REFERENCE, embed=False, span=it.span, target=it.target, text=it.label)
-        for it in find_definitions(text)
-        if it.target.path_span.start not in used
-    ]
-    return [*links, *unused]
+    ahead = find_frontmatter_links(text) if rules.frontmatter else []
+    return [*ahead, *links, *find_unused_definitions(text, links)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +143,10 @@ class _Site:
     @property
     def _is_wiki(self) -> bool:
         return self.link.kind is LinkKind.WIKI
+
+    @property
+    def _is_in_frontmatter(self) -> bool:
+        return self.link.span.end <= find_body_start(self.text)
 
     @property
     def _new_folder(self) -> str:
@@ -196,7 +200,8 @@ class _Site:
             start = self.link.target.span.start
             angled = self.text[start - 1 : start] == "<"
             return encode_path(path, angled=angled, like=self.link.target.path_span.of(self.text))
-        writable = path == path.strip() and not path.endswith("\\") and not set(path) & _NOT_WIKI
+        refused = _NOT_WIKI | _NOT_YAML if self._is_in_frontmatter else _NOT_WIKI
+        writable = path == path.strip() and not path.endswith("\\") and not set(path) & refused
         return path if writable else None
 
     def _with_path(self, written: str) -> Link:
@@ -216,3 +221,5 @@ def _place(resolution: LinkResolution) -> str | None:
 
 
 _NOT_WIKI = frozenset("#[]|\r\n")
+# Quoted or not, these would end a value or be an escape.
+_NOT_YAML = frozenset("\"'\\,{}:")

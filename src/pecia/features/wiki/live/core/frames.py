@@ -1,7 +1,8 @@
-"""Wire messages of a live document: those of y-websocket, and one more. Pure.
+"""Wire messages of a live document: those of y-websocket, and two more. Pure.
 
-0 is sync (0: step 1, 1: step 2, 2: update), 1 is awareness, 2 is a refusal, 3 queries awareness. 4
-is ours, sent on request: how many updates of this socket are stored.
+0 is sync (0: step 1, 1: step 2, 2: update), 1 is awareness, 2 is a refusal, 3 queries awareness.
+Ours, sent on request: 4, how many sync steps 2 and updates of this socket are stored; 5, whether
+it may write.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TypeAlias
 from pecia.features.wiki.live.core.lib0 import Lib0Reader, encode_bytes, encode_varuint
 from pecia.kernel.errors import InvalidFormat
 
-SYNC, AWARENESS, REFUSAL, QUERY_AWARENESS, STORED = range(5)
+SYNC, AWARENESS, REFUSAL, QUERY_AWARENESS, STORED, RIGHTS = range(6)
 SYNC_STEP1, SYNC_STEP2, SYNC_UPDATE = range(3)
 
 
@@ -105,6 +106,10 @@ def encode_refusal(reason: str) -> bytes:
 
 def encode_stored(count: int) -> bytes:
     return bytes((STORED,)) + encode_varuint(count)
+
+
+def encode_rights(*, may_write: bool) -> bytes:
+    return bytes((RIGHTS, int(may_write)))
 
 
 def _decode_sync(reader: Lib0Reader) -> Frame:

@@ -1,0 +1,32 @@
+"""Documents that may be about the same as a new one, by name and title. Pure."""
+
+from collections.abc import Iterable
+
+from pecia.kernel.text.slug import name_slug
+
+MIN_OVERLAP = 0.6
+MAX_SIMILAR = 5
+GENERIC = frozenset(("index", "readme", "log"))
+"""Names that say nothing about what a document is about."""
+
+
+def find_similar(name: str, title: str, others: Iterable[tuple[str, str]]) -> list[str]:
+    """The names of similar documents, most similar first. `others` are names with titles."""
+    wanted = [_words(name.rpartition("/")[2]), _words(title)]
+    ranked = sorted(
+        (-score, other)
+        for other, called in others
+        if other != name
+        and (score := _overlap(wanted, (_words(other.rpartition("/")[2]), _words(called))))
+        >= MIN_OVERLAP
+    )
+    return [it for _, it in ranked[:MAX_SIMILAR]]
+
+
+def _overlap(first: Iterable[frozenset[str]], second: Iterable[frozenset[str]]) -> float:
+    found = [len(a & b) / len(a | b) for a in first for b in second if a and b]
+    return max(found, default=0.0)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(name_slug(text).split("-")) - {"", *GENERIC}
