@@ -2,7 +2,8 @@
 
 The label sets of `bench/memories/labels`; LoCoMo and BEAM from `../shared/data`, beside the
 project, with plain BM25 in the same run; latencies at 3,000 memories and, with
-`PECIA_BENCH_MEMORIES=100000`, at more. `PECIA_BENCH_PARTS=labels,locomo` runs some parts.
+`PECIA_BENCH_MEMORIES=100000`, at more. `PECIA_BENCH_PARTS=labels,locomo` runs some parts,
+`PECIA_BENCH_CHATS=10:20` those chats of BEAM.
 """
 
 import os
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import result
-from bench.memories.labels import measure_labels
+from bench.memories.labels import WHOLE, measure_labels
 from bench.memories.retrieval import DATA, measure_beam, measure_locomo
 from bench.memories.server import MemoryClient, serving
 
@@ -29,9 +30,9 @@ TARGETS = {
     "search p50 ms": 15,
     "store p50 ms": 30,
 }
-PARTS = ("labels", "locomo", "beam", "speed")
+PARTS = ("labels", "fresh", "fresh2", "locomo", "beam", "speed")
 MEMORIES = int(os.environ.get("PECIA_BENCH_MEMORIES", "3000"))
-CHATS = int(os.environ.get("PECIA_BENCH_CHATS", "20"))
+CHATS = slice(*map(int, os.environ.get("PECIA_BENCH_CHATS", "0:20").split(":")))
 CALLS = 200
 
 
@@ -39,6 +40,9 @@ def measure(client: MemoryClient, parts: tuple[str, ...]) -> dict[str, Any]:
     found: dict[str, Any] = {"targets": TARGETS}
     if "labels" in parts:
         found["labels"] = {half: measure_labels(client, half) for half in ("seen", "held")}
+    for name in WHOLE:
+        if name in parts:
+            found[name] = measure_labels(client, name)
     if "locomo" in parts:
         found["locomo"] = _from_data("locomo", lambda: measure_locomo(client))
     if "beam" in parts:
@@ -61,16 +65,19 @@ def measure_speed(client: MemoryClient) -> dict[str, Any]:
         there.call("memory_import", memories=part)
     client.settle()
     stores = [lambda n=n: there.store([fact(dice, MEMORIES + n)]) for n in range(CALLS)]
-    took = {"store": _times(stores)}
+    took = {"store": _times(client, stores)}
     client.settle()
     searches = [lambda: there.search(f"{dice.choice(NOUNS)} of {dice.choice(PLACES)}", 5)] * CALLS
-    took["search"] = _times(searches)
+    took["search"] = _times(client, searches)
     return {"memories": MEMORIES, **took}
 
 
-def _times(calls: list[Callable[[], Any]]) -> dict[str, float]:
+def _times(client: MemoryClient, calls: list[Callable[[], Any]]) -> dict[str, float]:
+    """Latencies; and CPU time of all processes, which other programs on the machine do not lengthen
+    as much: that of the index and of embeddings, which a store sets going, is in it."""
     for call in calls[:10]:
         call()
+    before = client.cpu_s()
     times: list[float] = []
     for call in calls[10:]:
         began = time.perf_counter()
@@ -80,6 +87,8 @@ def _times(calls: list[Callable[[], Any]]) -> dict[str, float]:
     return {
         "p50_ms": round(statistics.median(times), 1),
         "p95_ms": round(times[len(times) * 95 // 100], 1),
+        "min_ms": round(times[0], 1),
+        "cpu_ms": round((client.cpu_s() - before) * 1000 / len(times), 1),
     }
 
 

@@ -1,7 +1,10 @@
 """The label sets of this folder, and what the memory tools make of them.
 
 They were written before the rules. Half of the lines, chosen by their hash, were not run until the
-rules were done: `held`.
+rules were done: `held`. Their results were read before later rules were written, so that half is
+not blind any more. `fresh` was written after those rules by somebody who had not read them, and is
+run once: who reads its results and then changes rules needs another. `fresh2` is that other one,
+written by the author of the rules of ADR 93 before those rules, and run after them.
 """
 
 import re
@@ -14,18 +17,26 @@ from uuid import uuid4
 from bench.memories.server import MemoryClient
 
 FOLDER = Path(__file__).parent / "labels"
-Half: TypeAlias = Literal["seen", "held"]
+Half: TypeAlias = Literal["seen", "held", "fresh", "fresh2"]
+
+# Sets that are not halved, each in a folder of its own.
+WHOLE: tuple[Half, ...] = ("fresh", "fresh2")
 
 _TWINS = re.compile(r"\{(.*?)\|(.*?)\}")
 
 
 def read_labels(name: str, half: Half) -> list[tuple[str, ...]]:
     """The lines of a set, split at their bars."""
-    lines = (FOLDER / f"{name}.txt").read_text("utf-8").splitlines()
-    kept = [it for it in lines if it and not it.startswith("#") and _half(it) == half]
+    lines = _path(name, half).read_text("utf-8").splitlines()
+    kept = [it for it in lines if it and not it.startswith("#")]
+    kept = [it for it in kept if half in (*WHOLE, _half(it))]
     if name == "near_twins":
         return [tuple(_TWINS.sub(rf"\{n}", it) for n in (1, 2)) for it in kept]
     return [tuple(part.strip() for part in it.split(" | ")) for it in kept]
+
+
+def _path(name: str, half: Half) -> Path:
+    return (FOLDER / half if half in WHOLE else FOLDER) / f"{name}.txt"
 
 
 def _half(line: str) -> Half:
@@ -41,7 +52,9 @@ def measure_labels(client: MemoryClient, half: Half) -> dict[str, Any]:
         "paraphrases": measure_paraphrases,
         "instructions": measure_instructions,
     }
-    return {name: measure(client, half) for name, measure in sets.items()}
+    return {
+        name: measure(client, half) for name, measure in sets.items() if _path(name, half).exists()
+    }
 
 
 def measure_twins(client: MemoryClient, half: Half) -> dict[str, Any]:

@@ -4,13 +4,14 @@ import json
 import os
 import time
 from base64 import b64encode
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 
 from bench.ingestion.local import Pecia
 from pecia.interfaces.mcp.request_context import SESSION_HEADER
@@ -32,7 +33,18 @@ class MemoryClient:
     """Calls tools in a session with its own collection."""
 
     http: httpx.Client
+    processes: Callable[[], list[psutil.Process]]
     session: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def cpu_s(self) -> float:
+        """CPU seconds of the server, its workers and its database, since they started."""
+        spent = 0.0
+        for root in self.processes():
+            for it in (root, *root.children(recursive=True)):
+                with suppress(psutil.NoSuchProcess):
+                    times = it.cpu_times()
+                    spent += times.user + times.system
+        return spent
 
     def within(self, collection: str) -> "MemoryClient":
         return replace(self, session={"VECTOR_STORE_COLLECTION": collection})
@@ -92,4 +104,4 @@ class MemoryClient:
 def serving(place: Path) -> Generator[MemoryClient]:
     os.environ.update(ENVIRONMENT)
     with Pecia(place) as pecia, httpx.Client(base_url=pecia.url, timeout=300) as http:
-        yield MemoryClient(http)
+        yield MemoryClient(http, pecia.processes)

@@ -132,6 +132,84 @@ def marked(draw: st.DrawFn) -> Twins:
     return Twins(*((one, other) if draw(st.booleans()) else (other, one)))
 
 
+# Two things, and two things that are said of them: whatever is exchanged, it is another fact.
+PARTS: tuple[tuple[str, str], ...] = (
+    ("red", "blue"),
+    ("north", "south"),
+    ("first", "second"),
+    ("primary", "spare"),
+    ("public", "private"),
+)
+THINGS = ("valve", "gate", "floor", "key", "server", "account")
+STATES: tuple[tuple[str, str], ...] = (
+    ("open", "closed"),
+    ("heated", "cooled"),
+    ("locked", "tested"),
+    ("painted", "sealed"),
+)
+# `{a}` and `{b}` are exchanged, `{thing}`, `{x}` and `{y}` are not.
+EXCHANGES: tuple[str, ...] = (
+    "The {a} {thing} is {x} and the {b} {thing} is {y}.",
+    "The {a} {thing} is {x} and the {b} {thing} {y}.",
+    "The {a} {thing} must be {x} before the {b} {thing} is {y}.",
+    "The {a} {thing} is {x} after the {b} {thing}.",
+    "After the {a} {thing} is {x}, the {b} {thing} is {y}.",
+    "If the {a} {thing} is {x}, the {b} {thing} is {y}.",
+    "The {a} {thing} is {x} unless the {b} {thing} is {y}.",
+    "The {a} {thing} is {x} in the office and the {b} {thing} in the safe.",
+    "The {a} {thing} is in front of the {b} {thing}.",
+    "The {a} {thing} is {x} by the {b} {thing}.",
+    "The {a} {thing} is safer than the {b} {thing}.",
+    "The {a} {thing} is the copy of the {b} {thing}.",
+    "The {a} {thing} is {x} with the {b} {thing}.",
+    "The {a} {thing} has a {b} {thing}.",
+)
+ONLY: tuple[str, ...] = (
+    "{only}managers can {only}approve {only}refunds.",
+    "{only}the night shift may {only}open {only}the gate.",
+    "{only}servers in Berlin are {only}restarted {only}by hand.",
+)
+
+
+@st.composite
+def exchanged(draw: st.DrawFn) -> Twins:
+    """A sentence of two parts, and the same words with the two exchanged."""
+    shape = draw(st.sampled_from(EXCHANGES))
+    a, b = draw(st.sampled_from(PARTS))
+    x, y = draw(st.sampled_from(STATES))
+    thing = draw(st.sampled_from(THINGS))
+    one = shape.format(a=a, b=b, x=x, y=y, thing=thing)
+    by_state = "{y}" in shape and draw(st.booleans())
+    swap = {"a": a, "b": b, "x": y, "y": x} if by_state else {"a": b, "b": a, "x": x, "y": y}
+    return Twins(one, shape.format(thing=thing, **swap))
+
+
+@st.composite
+def clauses(draw: st.DrawFn) -> Twins:
+    """Condition and consequence, earlier and later, cause and effect, exchanged."""
+    said = ("the alarm rings", "the door is locked", "the pump runs", "the light is green")
+    one, other = draw(st.permutations(said))[:2]
+    word = draw(st.sampled_from(("if", "before", "after", "unless", "because", "until", "when")))
+    if draw(st.booleans()):
+        return Twins(f"{word.capitalize()} {one}, {other}.", f"{word.capitalize()} {other}, {one}.")
+    first, second = (f"{it} {word} " for it in (one, other))
+    return Twins(f"{first.capitalize()}{other}.", f"{second.capitalize()}{one}.")
+
+
+@st.composite
+def limited(draw: st.DrawFn) -> Twins:
+    """The same words with `only` before another of them."""
+    shape = draw(st.sampled_from(ONLY))
+    one, other = draw(st.permutations(range(3)))[:2]
+    parts = shape.split("{only}")[1:]
+    texts = [
+        "".join(("only " * (n == at)) + it for n, it in enumerate(parts)) for at in (one, other)
+    ]
+    first, second = (it[0].upper() + it[1:] for it in texts)
+    return Twins(first, second)
+
+
+rearranged = st.one_of(exchanged(), clauses(), limited())
 twins = st.one_of(swapped(), turned(), marked())
 sentences = st.one_of(swapped(), turned()).map(lambda it: it.one)
 

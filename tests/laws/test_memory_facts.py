@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.features.memory.conftest import Memories, Scripted, open_memories, with_mind
-from tests.laws.fact_pairs import Twins, restated, sentences, swapped, twins
+from tests.laws.fact_pairs import Twins, rearranged, restated, sentences, swapped, twins
 from tests.soak import SOAK
 
 pytestmark = pytest.mark.timeout(0 if SOAK else 300)
@@ -102,6 +102,69 @@ def test_two_facts_that_are_nearly_alike_are_both_found(
         law.store(kind, pair.one)
         law.store(kind, pair.other)
     law.has_both(kind, pair)
+
+
+@few
+@given(rearranged, st.booleans(), st.booleans())
+@example(
+    Twins(
+        "The red valve must be closed before the blue valve is opened.",
+        "The blue valve must be closed before the red valve is opened.",
+    ),
+    False,
+    False,
+)
+@example(
+    Twins(
+        "The north gate is open and the south gate is closed.",
+        "The south gate is open and the north gate is closed.",
+    ),
+    False,
+    False,
+)
+@example(
+    Twins(
+        "The first floor is heated and the second floor is cooled.",
+        "The second floor is heated and the first floor is cooled.",
+    ),
+    True,
+    False,
+)
+@example(
+    Twins(
+        "The primary key is stored in the safe and the spare key in the office.",
+        "The spare key is stored in the safe and the primary key in the office.",
+    ),
+    False,
+    False,
+)
+@example(
+    Twins("If the alarm rings, the door is locked.", "If the door is locked, the alarm rings."),
+    False,
+    True,
+)
+@example(
+    Twins("Only managers can approve refunds.", "Managers can only approve refunds."), False, False
+)
+@example(
+    Twins(
+        "Servers in Berlin are restarted only by hand.",
+        "Only servers in Berlin are restarted by hand.",
+    ),
+    False,
+    False,
+)
+@example(Twins("Ana is helped by Bo.", "Ana helps Bo."), False, False)
+@example(Twins("The bug is in the parser.", "The parser is in the bug."), False, False)
+@example(Twins("Managers are employees.", "Employees are managers."), False, False)
+def test_the_same_words_in_other_roles_are_another_fact(
+    opened: Law, pair: Twins, in_one_call: bool, is_back: bool
+) -> None:
+    law = opened.fresh()
+    texts = (pair.other, pair.one) if is_back else (pair.one, pair.other)
+    for batch in [texts] if in_one_call else [(it,) for it in texts]:
+        law.store("knowledge", *batch)
+    law.has_both("knowledge", pair)
 
 
 @few

@@ -23,6 +23,12 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(0 if SOAK else 120)]
 WORLDS = 60 if SOAK else 1
 STEPS = 20
 TOPICS = ("build", "mail")
+FILE_TOOLS = (
+    "lake.get_file_text",
+    "lake.get_file_window",
+    "lake.get_file_metadata",
+    "admin.check_access",
+)
 
 
 @dataclass(slots=True)
@@ -80,12 +86,13 @@ class World:
         self._note(word, made["result"]["vectorId"], who, shared=False, kind="reasoning")
 
     async def _remove(self, who: Caller) -> None:
-        """Anybody tries to remove anything; only an owner or an administrator does."""
+        """Anybody tries to remove anything; only its owner does, and an administrator what is
+        shared."""
         if not self.kept:
             return
         it = self.dice.choice([*self.kept.values()])
         told = await self.memories.call(who, "memory_delete", ids=[it.id])
-        may = who.user_id == it.owner or who.is_admin
+        may = who.user_id == it.owner or (who.is_admin and it.shared)
         assert (told["deleted"] == [it.id]) is may
         assert (told["notYours"] == [it.id]) is (not may and it.shared)
         assert (told["notFound"] == [it.id]) is (not may and not it.shared)
@@ -93,7 +100,7 @@ class World:
             self.gone.append(self.kept.pop(it.word).word)
 
     def may_see(self, who: Caller, it: StoredMemory) -> bool:
-        return who.user_id == it.owner or it.shared or who.is_admin
+        return who.user_id == it.owner or it.shared
 
     def _note(self, word: str, id_: str, who: Caller, *, shared: bool, kind: str) -> None:
         """What took the place of another must be for the same eyes."""
@@ -112,6 +119,11 @@ class World:
 
     def _sharing(self) -> Memories:
         return self.memories.within(workspace_mode="shared")
+
+    def _key(self, it: StoredMemory) -> str:
+        setting = {"knowledge": "collection", "reasoning": "reflection_collection"}[it.kind]
+        collection = self.memories.session[f"memory.{setting}"]
+        return f"user/{it.owner}/{it.kind}/{collection}/-/{it.id}.md"
 
     async def everything(self, who: Caller, words: list[str]) -> tuple[str, str]:
         """All that a caller is told: by the tools of memory, and by those of the lake."""
@@ -133,7 +145,16 @@ class World:
         lake: list[Any] = [await answer(self.memories, who, "memory_get", {"id": it}) for it in ids]
         listed = {"source_id": "memory", "limit": 200}
         lake.append(await answer(self.memories, who, "lake.list_files", listed))
+        for it in (it for it in self.kept.values() if not it.shared):
+            asked = {"source_id": "memory", "key": self._key(it)}
+            lake += [await answer(self.memories, who, tool, asked) for tool in FILE_TOOLS]
+            lake.append(await search_lake(self.memories, who, it.word))
         return room, json.dumps(lake)
+
+
+async def search_lake(memories: Memories, who: Caller, word: str) -> Any:
+    asked = {"query": word, "source_id": "memory", "limit": 50}
+    return (await answer(memories, who, "lake.search_content", asked)).get("hits")
 
 
 async def search(memories: Memories, who: Caller, tool: str, query: str) -> Any:

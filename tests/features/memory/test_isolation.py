@@ -36,10 +36,49 @@ async def test_a_memory_is_its_owners_alone_until_it_is_shared(memories: Memorie
     assert await memories.listed(memories.bo) == [SECRET]
 
 
-async def test_an_administrator_does_not_search_what_others_keep(memories: Memories) -> None:
-    await memories.remember(memories.bo, SECRET)
+async def test_an_administrator_does_not_read_what_others_keep(memories: Memories) -> None:
+    made = await memories.remember(memories.bo, SECRET)
     assert await memories.recall(memories.ana, "spare key", similarity_threshold=0) == []
     assert await memories.listed(memories.ana) == []
+    asked = {"query": "spare key flower pot", "source_id": "memory"}
+    assert (await memories.call(memories.ana, "lake.search_content", **asked))["hits"] == []
+    id_ = made["memory"][0]["id"]
+    with pytest.raises(NotFound):
+        await memories.call(memories.ana, "memory_get", id=id_)
+    gone = await memories.call(memories.ana, "memory_delete", ids=[id_])
+    assert gone["notFound"] == [id_]
+    assert await memories.listed(memories.bo) == [SECRET]
+
+
+async def test_an_administrator_who_has_to_read_grants_it_themselves_on_the_record(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
+    async with open_memories(database, tmp_path / "home") as memories:
+        made = await memories.remember(memories.bo, SECRET)
+        id_ = made["memory"][0]["id"]
+        folder = f"user/{memories.bo.user_id}/"
+        grant = {"source_id": "memory", "to": f"user:{memories.ana.user}", "folder": folder}
+        await memories.call(memories.ana, "admin.grant", **grant, role="reader")
+        got = await memories.call(memories.ana, "memory_get", id=id_)
+        assert got["memory"]["text"] == SECRET
+        await memories.call(memories.ana, "admin.grant", **grant, role=None)
+        with pytest.raises(NotFound):
+            await memories.call(memories.ana, "memory_get", id=id_)
+        log = await memories.call(memories.ana, "admin.list_audit", tool="admin.grant")
+        assert [it["status"] for it in log["rows"]] == ["ok", "ok"]
+
+
+async def test_a_source_of_memories_that_is_opened_still_shows_no_private_one(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
+    async with open_memories(database, tmp_path / "home") as memories:
+        await memories.remember(memories.bo, SECRET)
+        async with memories.app.store.system() as tx:
+            await tx.execute("UPDATE kernel.source SET trim_mode = 'open' WHERE id = 'memory'")
+        assert (await memories.call(memories.cy, "lake.list_files", source_id="memory"))[
+            "files"
+        ] == []
+        assert await memories.recall(memories.bo, "spare key") == [SECRET]
 
 
 async def test_what_is_shared_is_read_by_all_and_changed_by_its_owner(memories: Memories) -> None:

@@ -252,6 +252,29 @@ async def test_introspection_tells_of_what_the_caller_may_call(memories: Memorie
     assert (await told(memories.bo, action="by_source", source="mcp"))["totalCount"] == 0
 
 
+async def test_ask_forgets_everything_about_somebody(memories: Memories) -> None:
+    async def ask(message: str) -> dict[str, Any]:
+        return await memories.call(memories.bo, "ask_cipher", message=message)
+
+    await ask("Rita's birthday is on 3 August.")
+    await ask("The rent is due on the fifth.")
+    gone = await ask("Forget everything you know about Rita.")
+    assert {it["event"] for it in gone["remembered"]} == {"DELETE"}
+    assert await memories.listed(memories.bo) == ["The rent is due on the fifth."]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Don't remember this: I am planning a party.", "Please do not remember that I was ill."],
+)
+async def test_ask_keeps_nothing_of_what_it_is_asked_not_to_remember(
+    memories: Memories, message: str
+) -> None:
+    answer = await memories.call(memories.bo, "ask_cipher", message=message)
+    assert "you asked not to remember it" in answer["outcome"]
+    assert await memories.listed(memories.bo) == []
+
+
 async def test_ask_obeys_remember_forget_always_and_never_and_says_what_it_did(
     memories: Memories,
 ) -> None:

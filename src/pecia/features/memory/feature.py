@@ -14,6 +14,7 @@ from pecia.features.memory.judge import MemoryJudge
 from pecia.features.memory.learn import Learner
 from pecia.features.memory.retriever import MemoryRetriever
 from pecia.features.memory.settings import MemorySettings
+from pecia.features.memory.statistics import GrowthStatistics
 from pecia.features.memory.tools.ask import AskTools, ask_tools
 from pecia.features.memory.tools.extraction import ExtractionTool, extraction_tools
 from pecia.features.memory.tools.introspection import introspect_tools
@@ -41,7 +42,8 @@ def memory_feature(
     thinker = ChatService(mind)
     finder = MemoryRetriever(corpus)
     recall = MemorySearchTool(finder, settings, thinker.refine)
-    learner = Learner(finder, MemoryJudge(mind), settings.secrets)
+    growth = GrowthStatistics(corpus.store)
+    learner = Learner(finder, MemoryJudge(mind), settings.secrets, growth)
     found: list[AnyTool] = []
     tools = (
         *search_tools(recall),
@@ -49,7 +51,7 @@ def memory_feature(
         *trace_tools(TraceTools(recall, settings)),
         *workspace_tools(WorkspaceTools(recall, learner, settings)),
         *memory_tools(MemoryTools(corpus.store, settings, corpus.embedder)),
-        *transfer_tools(TransferTools(corpus.store, settings, corpus.embedder)),
+        *transfer_tools(TransferTools(growth, settings, corpus.embedder)),
         *graph_edit_tools(GraphEditTools(corpus.store)),
         *graph_query_tools(GraphQueryTools(corpus.store)),
         *graph_extraction_tools(GraphExtractionTools(corpus.store)),

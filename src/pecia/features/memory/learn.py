@@ -28,6 +28,7 @@ from pecia.features.memory.model import (
 )
 from pecia.features.memory.retriever import MemoryQuery, MemoryRetriever
 from pecia.features.memory.scope import MemoryScope
+from pecia.features.memory.statistics import GrowthStatistics
 from pecia.features.memory.store import (
     find_restatements,
     get_memories,
@@ -95,6 +96,7 @@ class Learner:
     retriever: MemoryRetriever
     judge: MemoryJudge
     secrets: SecretPolicy
+    growth: GrowthStatistics
 
     async def learn(
         self, call: Call, here: MemoryScope, facts: Sequence[MemoryFact], wanted: LearnPolicy
@@ -113,7 +115,9 @@ class Learner:
             decision = await self.judge.judge(call, fact, compared, wanted.rules)
             plans.append(LearnPlan(new_id(), fact, _require_confidence(decision, wanted.rules)))
         async with self.retriever.corpus.store.writing(call.caller, call.trace) as tx:
-            return await _DecisionWriter(call, here, wanted.kind, meaning).write(tx, plans)
+            learnt = await _DecisionWriter(call, here, wanted.kind, meaning).write(tx, plans)
+        await self.growth.count(len(learnt))
+        return learnt
 
     def _screen(self, fact: MemoryFact) -> MemoryFact:
         """The fact as it may be stored, marked if it has a secret."""

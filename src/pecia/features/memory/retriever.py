@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.keys import SOURCE, KeyRange
+from pecia.features.memory.core.search.conversation import conversation_of
 from pecia.features.memory.core.search.rank import (
     ChunkScore,
     RankedMemory,
@@ -21,7 +22,13 @@ from pecia.features.memory.core.search.rank import (
 from pecia.features.memory.core.search.time_words import read_period
 from pecia.features.memory.embeddings import TextEmbeddings
 from pecia.features.memory.model import Memory
-from pecia.features.memory.store import SQL, get_memories, get_memories_by_file, load_neighbours
+from pecia.features.memory.store import (
+    SQL,
+    get_memories,
+    get_memories_by_file,
+    load_chunks,
+    load_neighbours,
+)
 from pecia.kernel.corpus.keyword.analysis.token_filters import remove_stop_words
 from pecia.kernel.corpus.keyword.entry import KeywordHit
 from pecia.kernel.corpus.keyword.index import KeywordIndex
@@ -39,6 +46,8 @@ MAX_NEWEST = 200
 # Lexical hits and nearest neighbours that are candidates.
 MAX_KEYWORD_HITS = 60
 MAX_NEAREST = 30
+# So many times as many where most hits are of other folders.
+CROWDED_FACTOR = 4
 # Standing instructions and preferences that are compared with a query.
 MAX_STANDING = 100
 NEIGHBOUR_REACH = 1
@@ -107,8 +116,9 @@ class MemoryRetriever:
         cosines: dict[int, float] = {}
         if memories and vector is not None:
             chunks = [it for it, file in files.items() if file in memories]
-            for it, cosine in (await knn.load_cosines(tx, chunks, vector, meaning.model)).items():
-                cosines[files[it]] = max(cosine, cosines.get(files[it], -1.0))
+            for it in await load_chunks(tx, chunks, (vector, meaning.model)):
+                if it.cosine is not None:
+                    cosines[it.file_id] = max(it.cosine, cosines.get(it.file_id, -1.0))
         terms = TermQuery(question.text)
         found = [
             RankedMemory(it, terms.similarity(it.text, cosines.get(file)), cosines.get(file))
@@ -141,7 +151,8 @@ class _KeywordAnswer(NamedTuple):
 
 @dataclass(slots=True)
 class _Retrieval:
-    """State of one query. `files` are those of the candidate chunks."""
+    """State of one query. `candidates` are chunks of any folder, in the order in which they were
+    found; `files` are those of chunks that the query admits."""
 
     corpus: Corpus
     tx: Transaction
@@ -153,6 +164,11 @@ class _Retrieval:
     cosines: dict[int, float] = field(default_factory=dict[int, float])
     files: dict[int, int] = field(default_factory=dict[int, int])
     memories: dict[int, Memory] = field(default_factory=dict[int, Memory])
+    near: tuple[knn.QueryVector, str] | None = None
+    candidates: dict[int, None] = field(default_factory=dict[int, None])
+    seen: set[int] = field(default_factory=set[int])
+    outside: int = 0
+    """Files that were read and are of other folders, or do not hold."""
     recent: set[int] = field(default_factory=set[int])
     """Chunks that the keyword index does not hold yet."""
 
@@ -160,39 +176,38 @@ class _Retrieval:
         """Find candidates among all that the caller sees, and drop those of other folders: to
         filter by key takes longer. Where that leaves too few, filter by key."""
         vector = meaning.vector_of(self.question.text) if self.share.has_vectors else None
-        near = None if vector is None else (vector, meaning.model)
-        cursor, has_more = await self._search(near, None)
-        unindexed = cursor < self.share.clock or self.question.include_unlike
-        if unindexed:
+        self.near = None if vector is None else (vector, meaning.model)
+        cursor, has_more = await self._search(None)
+        if cursor < self.share.clock or self.question.include_unlike:
             await self._add_unindexed(0 if self.question.include_unlike else cursor)
         await self._read()
+        if has_more and self.outside > len(self.memories):
+            _, has_more = await self._search(None, CROWDED_FACTOR)
+            await self._read()
         if has_more and len(self.memories) < self.question.limit:
             for it in self.question.ranges:
-                await self._search(near, it.glob)
+                await self._search(it.glob)
             await self._read()
-        if near is not None:
-            left = [it for it in self.files if it not in self.cosines]
-            self.cosines |= await knn.load_cosines(self.tx, left, *near)
 
-    async def _search(
-        self, near: tuple[knn.QueryVector, str] | None, glob: str | None
-    ) -> tuple[int, bool]:
+    async def _search(self, glob: str | None, factor: int = 1) -> tuple[int, bool]:
         """Add the hits of both indexes. The keyword index's commit, and whether there are more."""
         # It starts at once, and answers while the database looks for the nearest.
-        asked = asyncio.ensure_future(self._query_index(glob))
+        asked = asyncio.ensure_future(self._query_index(glob, MAX_KEYWORD_HITS * factor))
         nearest: list[tuple[int, float]] = []
-        if near is not None:
+        if self.near is not None:
             within = Filter(None, MEMORY_FILTER.sources, glob)
-            nearest = await knn.find_nearest(self.tx, *near, MAX_NEAREST, within, self.share)
-            self.cosines |= dict(nearest)
+            most = MAX_NEAREST * factor
+            nearest = await knn.find_nearest(self.tx, *self.near, most, within, self.share)
         answer = await asked
         self.words |= {it.id: it.score for it in answer.hits}
-        self.files |= {it.id: it.group for it in answer.hits}
-        await self._add_files([it for it, _ in nearest if it not in self.files])
-        has_more = len(answer.hits) == MAX_KEYWORD_HITS or len(nearest) == MAX_NEAREST
+        self.candidates |= dict.fromkeys(it.id for it in answer.hits)
+        self.candidates |= dict.fromkeys(it for it, _ in nearest)
+        has_more = (
+            len(answer.hits) == MAX_KEYWORD_HITS * factor or len(nearest) == MAX_NEAREST * factor
+        )
         return answer.cursor, has_more
 
-    async def _query_index(self, glob: str | None) -> _KeywordAnswer:
+    async def _query_index(self, glob: str | None, most: int = MAX_KEYWORD_HITS) -> _KeywordAnswer:
         filter_ = Filter(frozenset(self.share.classes), MEMORY_FILTER.sources, glob)
         visible, query = self.share.visible, self.query
 
@@ -200,7 +215,7 @@ class _Retrieval:
             cursor = index.cursor()
             if not query.words or cursor is None:
                 return _KeywordAnswer([], cursor or 0)
-            return _KeywordAnswer(index.search(query, filter_, MAX_KEYWORD_HITS, visible), cursor)
+            return _KeywordAnswer(index.search(query, filter_, most, visible), cursor)
 
         try:
             return await self.corpus.reader_cache.submit(self.caller.tenant_id, run)
@@ -208,15 +223,10 @@ class _Retrieval:
             # The index writer rebuilds an unreadable index; the latest writes are scanned.
             return _KeywordAnswer([], 0)
 
-    async def _add_files(self, chunks: Sequence[int]) -> None:
-        if chunks:
-            rows = await self.tx.fetch_all(SQL["files_of"], ids=array_literal(chunks))
-            self.files |= {row["id"]: row["file_id"] for row in rows}
-
     async def _add_unindexed(self, cursor: int) -> None:
         """Add what the index does not hold yet; where that may be more, wait for the index."""
         rows = await self.tx.fetch_all(SQL["unindexed"], after=cursor, most=MAX_NEWEST)
-        self.files |= {row["chunk_id"]: row["file_id"] for row in rows}
+        self.candidates |= dict.fromkeys(row["chunk_id"] for row in rows)
         self.recent = {row["chunk_id"] for row in rows} - self.words.keys()
         if len({row["file_id"] for row in rows}) < MAX_NEWEST or cursor == 0:
             return
@@ -224,14 +234,22 @@ class _Retrieval:
         if await _is_true(wait):
             answer = await self._query_index(None)
             self.words |= {it.id: it.score for it in answer.hits}
-            self.files |= {it.id: it.group for it in answer.hits}
+            self.candidates |= dict.fromkeys(it.id for it in answer.hits)
 
     async def _read(self) -> None:
         """Read the candidates that were not read yet, and keep those that the query admits."""
-        files = [it for it in dict.fromkeys(self.files.values()) if it not in self.memories]
+        new = [it for it in self.candidates if it not in self.seen]
+        self.seen |= {*new}
+        if not new:
+            return
+        read = await load_chunks(self.tx, new, self.near)
+        files = [it for it in dict.fromkeys(it.file_id for it in read) if it not in self.memories]
         found = await get_memories_by_file(self.tx, files)
-        self.memories |= {it.file_id: it for it in found if self.question.admits(it)}
-        self.files = {chunk: it for chunk, it in self.files.items() if it in self.memories}
+        admitted = {it.file_id: it for it in found if self.question.admits(it)}
+        self.outside += len(found) - len(admitted)
+        self.memories |= admitted
+        self.files |= {it.id: it.file_id for it in read if it.file_id in self.memories}
+        self.cosines |= {it.id: it.cosine for it in read if it.cosine is not None}
 
     def file_cosines(self) -> dict[int, float]:
         """The best cosine of each file."""
@@ -246,7 +264,7 @@ class _Retrieval:
         words = self._all_words()
         cosines = {it: self.cosines[it] for it in self.files if it in self.cosines}
         unlike = self.files if self.question.include_unlike else ()
-        chosen = [*dict.fromkeys((*select_candidates(words, cosines, weight), *unlike))]
+        chosen = [*dict.fromkeys((*select_candidates(words, cosines, weight, self.files), *unlike))]
         texts = await self._load_texts(chosen)
         chunks = {
             it: ChunkScore(self.files[it], texts[it], words.get(it, 0.0), cosines.get(it))
@@ -268,7 +286,7 @@ class _Retrieval:
         """Lexical scores, estimated for what the index does not hold yet: by the share of the
         query's words, in proportion to the best hit."""
         known = {it: score for it, score in self.words.items() if it in self.files}
-        recent = {it: self.memories[self.files[it]].text for it in self.recent if it in self.files}
+        recent = {it: self.files[it] for it in self.recent if it in self.files}
         if not recent:
             return known
         terms = TermQuery(self.question.text)
@@ -276,8 +294,8 @@ class _Retrieval:
         unit = 1.0
         if best is not None:
             unit = known[best] / (terms.coverage(self.memories[self.files[best]].text) or 1.0)
-        guessed = {it: unit * terms.coverage(text) for it, text in recent.items()}
-        return known | {it: score for it, score in guessed.items() if score}
+        covers = {it: terms.coverage(self.memories[it].text) for it in {*recent.values()}}
+        return known | {it: unit * covers[file] for it, file in recent.items() if covers[file]}
 
     async def _load_texts(self, chunks: Sequence[int]) -> dict[int, str]:
         """The texts of chunks. That of a short memory is its only chunk."""
@@ -290,7 +308,10 @@ class _Retrieval:
 
     async def _load_neighbours(self, files: set[int]) -> dict[int, list[int]]:
         near: dict[int, list[int]] = {}
-        for it in await load_neighbours(self.tx, [*files], NEIGHBOUR_REACH):
+        turns = [it for it in files if conversation_of(self.memories[it]) is not None]
+        if not turns:
+            return near
+        for it in await load_neighbours(self.tx, turns, NEIGHBOUR_REACH):
             near.setdefault(it.of_file, []).append(it.file_id)
         return near
 

@@ -154,3 +154,13 @@ class MemorySettings(SettingsSection):
         }
         if names := ", ".join(name for name, value in ignored.items() if value):
             yield f"{names}: accepted and ignored, memories are stored in PostgreSQL"
+
+
+REMOTE_FIELDS = frozenset(MemorySettings.model_fields) - {
+    "secrets",
+    "vector_store_type",
+    "vector_store_url",
+    "vector_store_key",
+}
+"""Settings that a session may have wherever its client runs: they choose memories and tools, and
+give no right."""

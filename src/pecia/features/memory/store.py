@@ -1,10 +1,10 @@
 """Reads and writes memories in the corpus, under its rights. Makes no decisions about them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -15,17 +15,18 @@ from pecia.features.memory.embeddings import TextEmbeddings
 from pecia.features.memory.model import Memory, MemoryDraft, new_id
 from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.corpus.catalog.catalog import FileMetadata, prefix_upper_bound
-from pecia.kernel.corpus.catalog.texts import ExtractedText
-from pecia.kernel.corpus.vectors.embed_job import UnembeddedChunk
-from pecia.kernel.corpus.vectors.knn import vector_literal
+from pecia.kernel.corpus.catalog.texts import ExtractedText, with_chunks
+from pecia.kernel.corpus.vectors.knn import QueryVector, vector_literal
 from pecia.kernel.errors import NotFound, list_hint
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.transaction import Transaction, array_literal
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from pecia.kernel.text.glob import to_postgres_regex
 
 SQL = load_queries("pecia.features.memory")
 EXTRACTOR = "memory"
+# Longer texts are several chunks.
+MAX_WHOLE_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,16 @@ async def insert_memories(
 async def _insert(
     tx: Transaction, drafts: Mapping[str, tuple[UUID, MemoryDraft]], meaning: TextEmbeddings
 ) -> None:
-    files = [(_file_facts(key, it), _corpus_text(it)) for key, (_, it) in drafts.items()]
-    stored = await texts.put_many(tx, files)
+    read = [(_file_facts(key, it), _corpus_text(it)) for key, (_, it) in drafts.items()]
+    stored = await texts.put_many(tx, read)
     items = [_draft_item(key, id_, it) for key, (id_, it) in drafts.items()]
     await tx.execute(SQL["note"], items=Jsonb(items))
-    await _write_vectors(tx, [it.file_id for it in stored if it.changed], meaning)
+    whole = {
+        it.file_id: text
+        for it, (_, text) in zip(stored, read, strict=True)
+        if it.changed and _is_whole(text)
+    }
+    await _write_vectors(tx, whole, meaning)
 
 
 async def note_memories(tx: Transaction, memories: Sequence[Memory]) -> None:
@@ -86,8 +92,7 @@ async def lock_user_memories(tx: Transaction) -> None:
 
 async def find_restatements(tx: Transaction, said: Sequence[str]) -> list[Memory]:
     """The memories that say one of these texts in the same words, oldest first."""
-    rows = await tx.fetch_all(SQL["files_with_words"], hashes=[hash_words(it) for it in said])
-    return await get_memories_by_file(tx, [row["id"] for row in rows])
+    return await _find(tx, hashes=[hash_words(it) for it in said])
 
 
 async def load_linked(tx: Transaction, memory: Memory) -> list[Memory]:
@@ -105,6 +110,29 @@ async def find_current(tx: Transaction, memory: Memory) -> Memory:
     while memory.superseded_by is not None and memory.superseded_by in by_id:
         memory = by_id.pop(memory.superseded_by)
     return memory
+
+
+class MemoryChunk(NamedTuple):
+    """A chunk of a memory, and its cosine if it has a vector."""
+
+    id: int
+    file_id: int
+    cosine: float | None
+
+
+async def load_chunks(
+    tx: Transaction, chunks: Iterable[int], near: tuple[QueryVector, str] | None
+) -> list[MemoryChunk]:
+    """The visible ones of these chunks, compared with a vector of a model."""
+    vector, model = near or (None, "")
+    return await tx.fetch_mapped(
+        MemoryChunk._make,
+        SQL["chunks"],
+        ids=array_literal(chunks),
+        query=None if vector is None else vector_literal(vector),
+        dims=0 if vector is None else len(vector),
+        model=model,
+    )
 
 
 async def load_neighbours(tx: Transaction, files: Sequence[int], reach: int) -> list[Neighbour]:
@@ -133,19 +161,32 @@ async def get_memories(tx: Transaction, ids: Sequence[UUID]) -> list[Memory]:
     """The visible ones, in the order of the ids."""
     if not ids:
         return []
-    rows = await tx.fetch_all(SQL["files"], ids=[*ids])
-    found = await get_memories_by_file(tx, [row["id"] for row in rows])
     places = {id_: place for place, id_ in enumerate(ids)}
-    return sorted(found, key=lambda it: places[it.id])
+    return sorted(await _find(tx, ids=ids), key=lambda it: places[it.id])
 
 
 async def get_memories_by_file(tx: Transaction, files: Sequence[int]) -> list[Memory]:
     """The memories in these files, in the same order."""
-    if not files:
-        return []
-    rows = await tx.fetch_all_as(Memory, SQL["memories"], files=[*files])
     places = {it: place for place, it in enumerate(files)}
-    return sorted(rows, key=lambda it: places[it.file_id])
+    found = await _find(tx, files=files) if files else []
+    return sorted(found, key=lambda it: places[it.file_id])
+
+
+async def _find(
+    tx: Transaction,
+    *,
+    files: Sequence[int] = (),
+    ids: Sequence[UUID] = (),
+    hashes: Sequence[str] = (),
+) -> list[Memory]:
+    """The visible memories in these files, with these ids or hashes of words, by file."""
+    return await tx.fetch_mapped(
+        lambda row: Memory(*row),
+        SQL["find"],
+        files=array_literal(files),
+        ids=[*ids],
+        hashes=[*hashes],
+    )
 
 
 async def list_memories(tx: Transaction, area: KeyRange, after: str, limit: int) -> list[Memory]:
@@ -212,22 +253,28 @@ def _text(id_: UUID | None) -> str | None:
     return None if id_ is None else str(id_)
 
 
-async def _write_vectors(tx: Transaction, files: list[int], meaning: TextEmbeddings) -> None:
-    """Store vectors of chunks that equal a text; long texts are embedded by the job."""
-    if not files or not meaning.model:
-        return
-    chunks = await tx.fetch_all_as(UnembeddedChunk, SQL["chunks"], files=files)
+def _is_whole(text: ExtractedText) -> bool:
+    """Whether it is embedded as it is: one chunk, without anything above it."""
+    chunks = text.chunks or ()
+    return len(chunks) == 1 and not chunks[0].heading_path and not chunks[0].prefix
+
+
+async def _write_vectors(
+    tx: Transaction, whole: Mapping[int, ExtractedText], meaning: TextEmbeddings
+) -> None:
+    """Store the vectors of these texts, by file; others are embedded by the job."""
+    said = {file: it.canonical.text.strip() for file, it in whole.items()}
     known = [
-        (it, row) for it in chunks if (row := meaning.vector_of(it.embedding_text)) is not None
+        (file, it, row) for file, it in said.items() if (row := meaning.vector_of(it)) is not None
     ]
     if known:
         await tx.execute(
             SQL["add_vectors"],
             model=meaning.model,
-            dims=len(known[0][1]),
-            ids=[it.id for it, _ in known],
-            hashes=[it.text_hash for it, _ in known],
-            vectors=[vector_literal(row) for _, row in known],
+            dims=len(known[0][2]),
+            files=array_literal(file for file, _, _ in known),
+            hashes=[sha256(it.encode()).hexdigest()[:32] for _, it, _ in known],
+            vectors=[vector_literal(row) for _, _, row in known],
         )
 
 
@@ -242,7 +289,9 @@ def _file_facts(key: str, draft: MemoryDraft) -> FileMetadata:
 
 
 def _corpus_text(draft: MemoryDraft) -> ExtractedText:
-    return ExtractedText(build_canonical_text([_raw_unit(draft.text)]), extractor=EXTRACTOR)
+    text = ExtractedText(build_canonical_text([_raw_unit(draft.text)]), extractor=EXTRACTOR)
+    # A long one is cut in a thread, when it is put.
+    return with_chunks(text) if len(draft.text) <= MAX_WHOLE_CHARS else text
 
 
 def _raw_unit(text: str) -> RawUnit:

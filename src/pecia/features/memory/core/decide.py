@@ -79,9 +79,10 @@ def is_echo(text: str, known: Sequence[str]) -> bool:
     found = 0
     for it in sorted(known, key=len, reverse=True):
         plain = " ".join(it.split())
-        whole = rf"(?<=[\s\"]){re.escape(plain)}(?=[\s\"])"
-        if len(plain) >= MIN_ECHO_CHARS and (count := len(re.findall(whole, left))):
-            left, found = re.sub(whole, " ", left), found + count
+        if len(plain) < MIN_ECHO_CHARS or plain not in left:
+            continue
+        left, count = re.subn(rf"(?<=[\s\"]){re.escape(plain)}(?=[\s\"])", " ", left)
+        found += count
     words = _COUNT.sub(r"\1", left.lower()).split()
     around = [it.strip("\"',:{}[]().#*") for it in words if not _LIST_MARK.fullmatch(it)]
     # Without anything around them, they are a text that somebody put together.
@@ -124,7 +125,7 @@ def _find_wording(text: str, same: Sequence[MemoryCandidate]) -> Decision | None
 
 
 def _add(text: str, candidates: Sequence[MemoryCandidate], threshold: float) -> Decision:
-    if max(candidate_similarity(text, it) for it in candidates) < threshold:
+    if not any(candidate_similarity(text, it) >= threshold for it in candidates):
         return Decision(
             MemoryEvent.ADD, 0.7, "no memory reaches the similarity threshold", quality="similarity"
         )

@@ -107,7 +107,8 @@ _WORD = re.compile(r"[\w.+#-]*[\w+#]")
 
 def extract_tags(text: str) -> list[str]:
     """The tags, names first; a default tag where nothing matches."""
-    named = [it for it in (*LANGUAGES, *FRAMEWORKS, *TOOLS) if it in _names(text)]
+    names = _names(text)
+    named = [it for it in (*LANGUAGES, *FRAMEWORKS, *TOOLS) if it in names]
     structure = [tag for tag, pattern in _STRUCTURE.items() if pattern.search(text)]
     return [*named, *structure] or [FALLBACK_TAG]
 

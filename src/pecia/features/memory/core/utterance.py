@@ -44,15 +44,46 @@ _REMEMBER = re.compile(
     _I,
 )
 _FORGET = re.compile(
-    rf"\s*{_POLITE}(?:forget|vergiss|oublie|olvida)\b(?:\s+(?:that|about|what\s+i\s+said\s+about))?"
+    rf"\s*{_POLITE}(?:forget|vergiss|oublie|olvida)\b"
+    r"(?:\s+(?:that|about|what\s+i\s+said\s+about|"
+    r"(?:everything|all|anything)(?:\s+(?:that\s+)?(?:you\s+know|i\s+(?:said|told\s+you)))?\s+about))?"
     r"[\s:,]+(?P<what>\S.*)",
     _I | re.DOTALL,
+)
+_OFF_THE_RECORD = re.compile(
+    rf"\s*{_POLITE}(?:do(?:n['’]t|\s+not)|never)\s+(?:remember|memori[sz]e)\s+"
+    r"(?:this|that|it|anything|any\s+of\s+this|the\s+following|what)\b",
+    _I,
 )
 _SENTENCE = re.compile(r"[^.!?…]+(?:[.!?…](?=\S)[^.!?…]*)*(?:[.!?…]+(?=\s|$)|$)\s*")
 _OPENER = re.compile(
     r"\s*(?:hi|hello|hey|good (?:morning|evening|night|afternoon)|thanks?(?: you)?"
     r"(?: so much| a lot)?|thx|bye|hallo|danke|merci|bonjour|hola)\b(?: there| all| everyone)?",
     _I,
+)
+# A wish for whoever is spoken to: nothing is said of anything else.
+_WISH = re.compile(
+    r"(?:i |we )?(?:hope|wish|trust|nice|good|glad|great|lovely)\b.*\byou\w*\b.*", _I
+)
+_HYPOTHESIS = re.compile(
+    r"\s*(?:(?:let['’]?s )?(?:suppose|imagine|pretend)\b|let['’]?s (?:say|assume)\b|what if\b|"
+    r"hypothetically\b|if (?:i|we|you) (?:were|had)\b)",
+    _I,
+)
+# `Let's` with what somebody settles on is a decision.
+_DECISION = re.compile(
+    r"\s*let['’]?s (?:go (?:with|for)|use|stick|keep|choose|pick|take|settle|agree|call|drop|"
+    r"postpone|not)\b",
+    _I,
+)
+_PRAISE = (
+    r"(?:(?:that|this|it|which)(?:['’]s)?\s+)?(?:sounds|looks|seems|is|was|works)?\s*"
+    r"(?:really |very |so )?"
+    r"(?:good|great|fine|perfect|nice|lovely|right|cool|helpful|excellent|awesome)"
+)
+_PAUSE = (
+    r"let me (?:think|see|look|check)"
+    r"(?:\s+(?:about|at|on|over|it|that|this|for|a|again|first|second|moment|minute))*"
 )
 _CHAT = re.compile(
     r"\s*(?:ok(?:ay)?|yes|yep|no|nope|sure|right|done|great|cool|nice|perfect|lol|haha+|hm+|wow|fine|"
@@ -62,6 +93,7 @@ _CHAT = re.compile(
     r"then|so|a lot))*\W*",
     _I,
 )
+_TALK = re.compile(rf"\s*(?:{_PRAISE}|{_PAUSE})\W*", _I)
 _STATUS = re.compile(
     r"\s*(?:(?:running|executing|loading|calling|searching|processing)\b.{0,60}(?:\.\.\.|…)\s*"
     r"|(?:task|all|everything|operation)\s+(?:is\s+)?(?:completed?|done|finished)\b.*)",
@@ -119,6 +151,8 @@ def read_utterance(message: str) -> Utterance:
         fact = fact.rstrip("?").rstrip() if asked else fact
         if not fact.endswith(("?", "？")):
             return Utterance(fact if len(fact.split()) > 1 else plain)
+    if _OFF_THE_RECORD.match(plain):
+        return Utterance(skipped=((plain, "you asked not to remember it"),))
     forget = _FORGET.match(plain)
     if forget is not None and not plain.lower().startswith(("don", "do not")):
         return Utterance(forgotten=forget["what"].strip())
@@ -162,25 +196,37 @@ def _split(text: str) -> list[str]:
     return [it for it in (found.strip() for found in _SENTENCE.findall(text)) if it]
 
 
+def _is_chat(text: str) -> bool:
+    """Small talk, or several of it one after the other."""
+    parts = [it for it in re.split(r"[,;]\s*|\s+-\s+", text.strip(" .!…")) if it]
+    return bool(parts) and all(_CHAT.fullmatch(it) or _TALK.fullmatch(it) for it in parts)
+
+
 def _skip_reason(sentence: str) -> str | None:
     """Why a sentence is not kept; None where it is."""
     opener = _OPENER.match(sentence)
     rest = sentence[opener.end() :].strip(" ,!.-") if opener else sentence
-    if opener and len(rest.split()) < 4:
+    if opener and (len(rest.split()) < 4 or _WISH.fullmatch(rest)):
         return "it is a greeting"
-    if _CHAT.fullmatch(rest) or (opener and _CHAT.fullmatch(rest)):
+    if _CHAT.fullmatch(rest) or _is_chat(rest):
         return "it is small talk"
     if _STATUS.fullmatch(rest):
         return "it is a status line"
     if rest.endswith(("?", "？")) or _QUESTION.match(rest):
         return "it is a question"
-    if _STANDING.match(rest) or _STANDING_INSIDE.search(rest):
+    if _HYPOTHESIS.match(rest):
+        return "it is a supposition"
+    if _STANDING.match(rest) or _STANDING_INSIDE.search(rest) or _DECISION.match(rest):
         return None
     if _REQUEST.match(rest) and not _CODE.search(rest):
         return "it is a request, not something to remember"
     if len(_WORDS.findall(rest)) < 2 + (not _CODE.search(rest)) and not _PREFERENCE.match(rest):
         return None if _is_short_statement(rest) else "it says too little"
-    return None if _has_verb(rest) or _CODE.search(rest) else "it says nothing about anything"
+    return (
+        None
+        if _has_verb(rest) or _PREFERENCE.match(rest) or _CODE.search(rest)
+        else "it says nothing about anything"
+    )
 
 
 def _is_short_statement(text: str) -> bool:

@@ -21,6 +21,7 @@ from pecia.features.memory.embeddings import embed_texts
 from pecia.features.memory.model import Memory, MemoryDraft, MemoryKind, new_id
 from pecia.features.memory.scope import MemoryScope, resolve_scope
 from pecia.features.memory.settings import MemorySettings
+from pecia.features.memory.statistics import GrowthStatistics
 from pecia.features.memory.store import (
     find_current,
     get_memories,
@@ -42,7 +43,6 @@ from pecia.features.memory.tools.search import FEATURE
 from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
@@ -114,7 +114,7 @@ class ImportOut(Output):
 class TransferTools:
     """The handlers."""
 
-    store: Store
+    growth: GrowthStatistics
     settings: MemorySettings
     embedder: Embedder | None
 
@@ -123,7 +123,7 @@ class TransferTools:
         holds; paginated, in the format of memory_import."""
         here = resolve_scope(call, self.settings)
         areas = here.own_ranges(MemoryKind(ask.kind), any_project=ask.all_projects)
-        async with self.store.reading(call.caller) as tx:
+        async with self.growth.store.reading(call.caller) as tx:
             found, cursor = await load_page(tx, areas, ask.cursor, ask.limit)
         call.record_returned(SOURCE, [it.key for it in found])
         return ExportOut(
@@ -143,7 +143,7 @@ class TransferTools:
         ]
         meaning = await embed_texts(self.embedder, [it.text for it in drafts])
         places = [_target_folder(here, it) for it in ask.memories]
-        async with self.store.writing(call.caller, call.trace) as tx:
+        async with self.growth.store.writing(call.caller, call.trace) as tx:
             ids = [_candidate_ids(here, it) for it in ask.memories]
             known = await get_memories(tx, [id_ for pair in ids for id_ in pair])
             mine = {it.id: await find_current(tx, it) for it in known if is_own(it.key, here.owner)}
@@ -158,6 +158,7 @@ class TransferTools:
             replaced = {
                 n: await supersede_memory(tx, it, drafts[n], meaning) for n, it in again.items()
             }
+        await self.growth.count(len(new) + len(replaced))
         taken = {n: str(id_) for n, id_ in (new | replaced).items()}
         call.record_returned(SOURCE, [places[n].key(id_) for n, id_ in new.items()])
         return ImportOut(

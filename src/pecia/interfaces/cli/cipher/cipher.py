@@ -22,14 +22,27 @@ from pecia.interfaces.cli.cipher.flags import (
     require_choice,
     require_mode,
 )
-from pecia.interfaces.cli.output.terminal import EXIT_FAILED, Terminal, terminal_of
+from pecia.interfaces.cli.output.terminal import (
+    EXIT_FAILED,
+    CommandUsageError,
+    Terminal,
+    terminal_of,
+)
 from pecia.interfaces.cli.server.client import HEALTH_TIMEOUT_S, ServerClient
-from pecia.interfaces.cli.server.credentials import token_for_home
+from pecia.interfaces.cli.server.credentials import token_for_url
+from pecia.interfaces.cli.server.lock import is_loopback_url
 from pecia.interfaces.cli.settings import load_settings, print_warnings
 from pecia.interfaces.cli.stdio.failure import answer_first_request, end_session, print_failure
 from pecia.interfaces.cli.stdio.session_headers import SESSION_HEADER
 from pecia.interfaces.mcp.transport.stdio.relay import RelayTarget, StdioRelay
-from pecia.kernel.errors import Json, PeciaError, Timeout, Unavailable
+from pecia.kernel.errors import (
+    InvalidFormat,
+    InvalidInput,
+    Json,
+    PeciaError,
+    Timeout,
+    Unavailable,
+)
 
 if TYPE_CHECKING:
     from pecia.interfaces.cli.cipher.agent import AgentFile
@@ -60,6 +73,9 @@ def cipher(
     env_file: Path | None = typer.Option(
         None, help="Variables for this session. Those that are exported win."
     ),
+    server: str | None = typer.Option(
+        None, help="The address of a team's server; PECIA_TOKEN is your token there."
+    ),
     dns: bool = typer.Option(
         False, "--mcp-dns-rebinding-protection", help="Ignored: Host and Origin are always checked."
     ),
@@ -82,7 +98,7 @@ def cipher(
         chosen, host, parse_port(port, around), parse_timeout_ms(timeout), strict, around
     )
     try:
-        _connect(terminal, flags, agent, verbose)
+        _connect(terminal, flags, agent, verbose, server)
     except (Timeout, Unavailable) as error:
         print_failure(terminal, error)
         _answer_stdio(flags, error)
@@ -99,7 +115,7 @@ def _answer_stdio(flags: CipherFlags, error: PeciaError) -> None:
 
 
 def _connect(
-    terminal: Terminal, flags: CipherFlags, agent_file: Path | None, verbose: bool
+    terminal: Terminal, flags: CipherFlags, agent_file: Path | None, verbose: bool, at: str | None
 ) -> None:
     from pecia.interfaces.cli.cipher.environment import server_environment
     from pecia.interfaces.cli.cipher.home_server import ensure_home_server
@@ -108,15 +124,23 @@ def _connect(
     settings = load_settings(terminal, _setting_flags(flags, agent), around=flags.environ)
     if verbose:
         _print_remarks(terminal, settings, flags, agent)
-    url = ensure_home_server(terminal, settings, server_environment(flags.environ))
+    url = _require_address(at) if at else None
+    is_remote = url is not None and not is_loopback_url(url)
+    if is_remote and agent is not None and agent.servers:
+        raise InvalidInput(
+            "a team's server runs no program of yours: --agent with mcpServers needs a server here",
+            field="--agent",
+            hint="leave mcpServers out of the file, or --server out of the command",
+        )
+    url = url or ensure_home_server(terminal, settings, server_environment(flags.environ))
     if not ServerClient(url).has_endpoint(ENDPOINT_PATH, limit_s=HEALTH_TIMEOUT_S):
         raise Unavailable(
             f"the server at {url} has no toolset at {ENDPOINT_PATH}",
             hint="pecia stop, then try again",
         )
-    server = ServerClient(url, token_for_home(settings.kernel.home))
+    server = ServerClient(url, token_for_url(settings.kernel.home, url))
     with _lease_agent_servers(terminal, server, agent, strict=flags.strict) as own:
-        sent = _headers(settings, server, own)
+        sent = _headers(terminal, settings, server, own, is_remote=is_remote)
         if flags.transport == "stdio":
             _serve_stdio(terminal, settings, url, sent)
         else:
@@ -233,13 +257,39 @@ def _lease_agent_servers(
         yield named
 
 
+def _require_address(at: str) -> str:
+    """The address, without a slash at its end."""
+    if not at.startswith(("http://", "https://")):
+        raise CommandUsageError(
+            InvalidFormat(
+                f"--server must be an address such as https://pecia.example.org; got {at!r}",
+                field="--server",
+                expected="http:// or https://",
+                got=at,
+            )
+        )
+    return at.rstrip("/")
+
+
 def _headers(
-    settings: "Settings", server: ServerClient, more: Mapping[str, Json]
+    terminal: Terminal,
+    settings: "Settings",
+    server: ServerClient,
+    more: Mapping[str, Json],
+    *,
+    is_remote: bool,
 ) -> dict[str, str]:
-    """The headers of every request: token and session settings."""
+    """The headers of every request: token and session settings. To another machine go those that
+    choose memories; keys of models stay here."""
+    from pecia.features.memory.settings import REMOTE_FIELDS
     from pecia.interfaces.cli.cipher.environment import collect_session_settings
 
     session = {**collect_session_settings(settings), **more}
+    if is_remote:
+        allowed = {f"memory.{it}" for it in REMOTE_FIELDS}
+        if left := sorted(session.keys() - allowed):
+            terminal.info(f"warning: not sent to {server.url}: {', '.join(left)}")
+        session = {name: it for name, it in session.items() if name in allowed}
     found = {"authorization": f"Bearer {server.token}"} if server.token else {}
     if session:
         found[SESSION_HEADER] = b64encode(json.dumps(session).encode()).decode()

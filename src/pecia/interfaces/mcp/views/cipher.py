@@ -14,9 +14,10 @@ from pecia.features.hub.core.tool_name import (
 )
 from pecia.features.hub.settings import HubSettings, OnConflict
 from pecia.features.memory.core.toolset import is_listed, tool_not_listed
-from pecia.features.memory.settings import MemorySettings
+from pecia.features.memory.settings import REMOTE_FIELDS, MemorySettings
 from pecia.features.memory.tools.search import FEATURE
 from pecia.kernel.errors import InvalidFormat, Json
+from pecia.kernel.settings.catalog import build_catalog
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.settings.session import apply_session
 from pecia.kernel.tool.model import AnyTool, ForeignTool
@@ -67,6 +68,15 @@ class CipherOptions:
     def aggregates(self) -> bool:
         """Whether tools of other servers are listed too."""
         return self.settings.server_mode == "aggregator" and not self.settings.only_contact
+
+
+REMOTE_SETTINGS = frozenset(
+    name
+    for known in build_catalog([MemorySettings]).settings
+    if known.field in REMOTE_FIELDS
+    for name in (known.name, *known.env)
+)
+"""What a session on another machine may set, by our names and by the reference's variables."""
 
 
 def cipher_options(settings: Settings, session: Mapping[str, Json]) -> CipherOptions:

@@ -5,8 +5,12 @@ loses words: a second wording and what was corrected stay readable.
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
 
+from pecia.features.memory.core.compare.roles import COPULAS, keep_roles
 from pecia.features.memory.core.compare.statement import (
     LIGHT,
     PLAIN_STEMS,
@@ -16,7 +20,7 @@ from pecia.features.memory.core.compare.statement import (
     same_word,
     stem,
 )
-from pecia.features.memory.core.compare.vocabulary import VOCABULARY
+from pecia.features.memory.core.compare.vocabulary import LINES, VOCABULARY
 
 # Names and numbers that must agree before one word on each side may differ.
 MIN_ANCHORS = 2
@@ -26,7 +30,6 @@ MIN_WORDS = 2
 
 _PREPOSITIONS = frozenset(("by", "to", "from", "than", "for", "of"))
 _DETERMINERS = frozenset(("the", "a", "an", "our", "my"))
-_COPULAS = frozenset(("is", "are", "am", "was", "were", "be", "ist", "sind", "est", "es"))
 
 
 def says_same(new: str, old: str, cosine: float | None) -> bool:
@@ -64,11 +67,22 @@ def _agrees(one: Statement, other: Statement) -> bool:
     return (
         one.negations == other.negations
         and _unify(one.quantifiers) == _unify(other.quantifiers)
-        and one.guards == other.guards
+        and _guards(one, other) == _guards(other, one)
         and one.exact <= other.written
         and other.exact <= one.written
         and abs(one.anchors.total() - other.anchors.total()) <= 1
     )
+
+
+def _guards(it: Statement, other: Statement) -> Counter[str]:
+    """Without the `was` of a passive whose verb the other statement has in the active."""
+    found = Counter(it.guards)
+    if COPULAS & {*other.words} or "by" not in it.words:
+        return found
+    for word, verb in pairwise(it.words):
+        if word in ("was", "were") and verb.endswith("ed") and verb in other.words:
+            found[word] -= 1
+    return +found
 
 
 def _unify(found: dict[str, int]) -> dict[str, int]:
@@ -120,22 +134,7 @@ def _keeps_roles(one: Statement, other: Statement) -> bool:
         mine, theirs = _object(one, word), _object(other, word)
         if mine and theirs and not same_word(mine, theirs):
             return False
-    # What something is can be said from both ends.
-    if "than" not in one.words and _COPULAS & {*one.words, *other.words}:
-        return True
-    return _keeps_order(one.content, other.content) and _keeps_order(
-        [it for it in one.words if it in other.anchors or it in one.anchors],
-        [it for it in other.words if it in other.anchors or it in one.anchors],
-    )
-
-
-def _keeps_order(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether the words that both have come in the same order."""
-    places: list[int] = []
-    for word in one:
-        found = [n for n, it in enumerate(other) if same_word(word, it) and n not in places]
-        places += found[:1]
-    return places == sorted(places)
+    return keep_roles(one, other)
 
 
 def _object(it: Statement, word: str) -> str | None:
@@ -155,7 +154,26 @@ _MARKS = re.compile(
     r"jetzt|nicht mehr|stattdessen|ab sofort|désormais|maintenant|ahora|ya no)(?!\w))",
     re.IGNORECASE,
 )
+# What tells of a change without saying of what.
+_CHANGES = re.compile(
+    r"\b(?:moved|moving|relocat\w+|replac\w+|switch\w+|swapp\w+|renam\w+|reschedul\w+|slipped|"
+    r"brought forward|shortened|went (?:up|down)|cut (?:to|from)|doubled|halved|upgrad\w+|"
+    r"downgrad\w+|resigned|retired|cancel(?:l)?ed|dropped|took (?:over|up)|taken over|promoted|"
+    r"(?:is|are|has|have|gone|come|came|went|got) (?:gone )?(?:up|down|back) to|"
+    r"(?:starting|beginning|effective|as of|from) (?:now|today|tomorrow|this|next)|for good|"
+    r"going forward|currently|at present|"
+    r"joined|became|become|turned|changed|changing|married|engaged|divorced|these days|meanwhile|"
+    r"(?:a|an|our|my|the|his|her|their|has|have|got) new|inzwischen|neue[rsn]?)\b",
+    re.IGNORECASE,
+)
 _VERBS = VOCABULARY["verbs"]
+
+
+@lru_cache(4096)
+def _says_change(text: str) -> bool:
+    return _MARKS.search(text) is not None or _CHANGES.search(text) is not None
+
+
 _PERSONS = frozenset(("i", "my", "we", "our", "me", "us"))
 
 
@@ -174,16 +192,104 @@ def revises(new: str, old: str) -> bool:
     one, other = read_statement(new), read_statement(old)
     if not (one.is_short and other.is_short):
         return False
-    mine, theirs = _subject(one), _subject(other)
-    if mine is not None and mine == theirs:
+    least = 0.4 if _says_change(new) else 0.6
+    return (
+        _overlap(one, other) >= least or _is_same_subject(one, other) or _replaces(new, one, other)
+    )
+
+
+def replaces(new: str, old: str) -> bool:
+    """Whether a statement tells of a change of what the other says: it names what was so before, or
+    what it is about, and gives a value of the same kind. Both hold: it may be another change."""
+    one, other = read_statement(new), read_statement(old)
+    return one.is_short and other.is_short and _replaces(new, one, other)
+
+
+def _replaces(new: str, one: Statement, other: Statement) -> bool:
+    if not _says_change(new) or one.words == other.words:
+        return False
+    topic, subject = _topic(other), _subject(other) or frozenset[str]()
+    if {*one.anchors} & ({*other.anchors} - subject):
         return True
-    return _overlap(one, other) >= (0.4 if _MARKS.search(new) else 0.6)
+    # A single word that a statement begins with may be somebody's name, of whom much is said.
+    is_thing = bool(topic) and (len(topic) > 1 or other.words[0] in _DETERMINERS)
+    about = topic is not None and is_thing and topic <= {*one.words}
+    about = about or (_MARKS.search(new) is not None and _is_short_name(one, other))
+    return (about or _overlap(one, other) >= 0.4) and _same_kind(one, other)
+
+
+def _is_short_name(one: Statement, other: Statement) -> bool:
+    """Whether one is about what the other names more fully: `my appointment`, `my doctor's
+    appointment`."""
+    mine, theirs = _noun(one), _noun(other)
+    return bool(mine) and mine[-1:] == theirs[-1:] and {*mine} <= {*theirs}
+
+
+def _noun(it: Statement) -> tuple[str, ...]:
+    """What stands between the last article or owner before the verb and the verb."""
+    verb = next((n for n, word in enumerate(it.words) if word in _VERBS), 0)
+    start = next((n for n in range(verb - 1, -1, -1) if it.words[n] in _DETERMINERS), verb)
+    return it.words[start + 1 : verb]
+
+
+def _same_kind(one: Statement, other: Statement) -> bool:
+    """Whether what only one of them names is a number in both, or a name in both."""
+    kinds = [
+        {any(sign.isdigit() for sign in it) for it in left.anchors if it not in right.anchors}
+        for left, right in ((one, other), (other, one))
+    ]
+    return bool(kinds[0] & kinds[1]) or not kinds[0] or not kinds[1]
+
+
+def _is_same_subject(one: Statement, other: Statement) -> bool:
+    """Whether both are about the same: a thing of somebody's, or somebody of whom the same verb is
+    said."""
+    mine, theirs = _topic(one), _topic(other)
+    if mine is None or theirs is None:
+        return False
+    if mine or theirs:
+        return mine == theirs or (len(theirs) > 1 and theirs <= {*one.words})
+    verbs = [next((stem(it) for it in at.words if it in _VERBS), "") for at in (one, other)]
+    implied = implied_stems(one.words)
+    return same_word(*verbs) or verbs[1] in implied
+
+
+def _topic(it: Statement) -> frozenset[str] | None:
+    """The subject without whose it is: `our dentist` and `the new dentist` are one topic. Empty for
+    somebody who speaks of themselves."""
+    subject = _subject(it)
+    return None if subject is None else subject - _OWNING
+
+
+_OWNING = frozenset(("i", "your", "his", "her", "their", "its"))
+
+
+def implied_stems(words: Iterable[str]) -> frozenset[str]:
+    """Stems of what a verb of change says without naming it: who moved lives elsewhere."""
+    return frozenset(it for word in words for it in _IMPLIED.get(stem(word), ()))
 
 
 def distinguishing(one: str, other: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The words that only one of two statements has."""
-    mine, theirs = {*read_statement(one).words}, {*read_statement(other).words}
-    return frozenset(mine - theirs), frozenset(theirs - mine)
+    """The stems of the words that only one of two statements has, or implies."""
+    mine, theirs = (_stems(read_statement(it)) for it in (one, other))
+    return mine - theirs, theirs - mine
+
+
+def former_values(new: str, old: str) -> frozenset[str]:
+    """The stems of names and numbers that only the older statement has."""
+    one, other = read_statement(new), read_statement(old)
+    return frozenset(map(stem, {*other.anchors} - {*one.words}))
+
+
+def _stems(it: Statement) -> frozenset[str]:
+    return frozenset(map(stem, it.words)) | implied_stems(it.words)
+
+
+_IMPLIED = {
+    stem(word): frozenset(map(stem, rest))
+    for line in LINES["implied"]
+    for word, *rest in [line.split()]
+}
 
 
 def _subject(it: Statement) -> frozenset[str] | None:
@@ -195,7 +301,9 @@ def _subject(it: Statement) -> frozenset[str] | None:
     return frozenset("i" if word in _PERSONS else word for word in words)
 
 
-_SKIPPED = frozenset(("the", "a", "an", "since", "new", "correction", "update", "now", "actually"))
+_SKIPPED = frozenset(
+    ("the", "a", "an", "since", "new", "current", "correction", "update", "now", "actually", "that")
+)
 
 
 def _overlap(one: Statement, other: Statement) -> float:

@@ -32,11 +32,22 @@ _BETWEEN = ".,;:…。、，；："
 
 def restates(new: str, old: str) -> bool:
     """Whether both texts are equal after normalization."""
-    return split_words(new) == split_words(old)
+    return _starts_alike(new, old) and split_words(new) == split_words(old)
+
+
+def _starts_alike(new: str, old: str) -> bool:
+    """Whether the first words may be equal. Most texts are told apart by it."""
+    one, other = (_TOKEN.search(it) for it in (new, old))
+    if one is None or other is None:
+        return one is other
+    first, second = (_first(unicodedata.normalize("NFC", it[0])) for it in (one, other))
+    return first.rstrip(_FULL_STOPS) == second.rstrip(_FULL_STOPS)
 
 
 def extends(new: str, old: str) -> bool:
     """Whether `new` starts with all of `old` and adds something."""
+    if not _starts_alike(new, old):
+        return False
     count = len(split_words(old))
     ends = [it.end() for it in _TOKEN.finditer(new)]
     if not 0 < count < len(ends):

@@ -1,6 +1,7 @@
 """Lexical similarity of two texts, with or without a vector similarity. Pure."""
 
 import re
+from functools import lru_cache
 
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     cjk_query_bigrams,
@@ -11,27 +12,37 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
 
 MIN_TERMS = 4
 
+_WORD = re.compile(r"[a-z0-9]+")
+_ENDINGS = ("", "ing", "ed", "es", "s", "e")
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
 
 
+# New texts are compared with many, one after the other.
+@lru_cache(64)
 def extract_terms(text: str) -> frozenset[str]:
     """Stemmed terms without stop words; bigrams in scripts without spaces."""
-    words = (_ENDING.sub("", it) for it in remove_stop_words(text) if has_no_cjk(it))
+    words = (_stem(it) for it in remove_stop_words(text) if has_no_cjk(it))
     return frozenset(words) | frozenset(cjk_query_bigrams(text))
 
 
-def extract_stems(text: str) -> frozenset[str]:
-    """All stems of a text, stop words included. Cheaper, for the side that is searched."""
-    return frozenset(_ENDING.sub("", it) for it in split_words(text)) | frozenset(
-        cjk_query_bigrams(text)
-    )
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word)
+
+
+def _forms(term: str) -> list[str]:
+    """The words whose stem is this term."""
+    if not has_no_cjk(term):
+        return [term]
+    return [it for it in (term + ending for ending in _ENDINGS) if _stem(it) == term]
 
 
 class TermQuery:
-    """A query, to be compared with many texts."""
+    """A query, to be compared with many texts. Those are not stemmed: every word that has a stem of
+    the query is known beforehand."""
 
     def __init__(self, query: str) -> None:
         self._terms = extract_terms(query)
+        self._term_of = {form: it for it in self._terms for form in _forms(it)}
         self._words = frozenset(it.lower() for it in split_words(query))
         self._trust = 0.5 + 0.5 * min(1.0, len(self._terms) / MIN_TERMS)
 
@@ -42,8 +53,14 @@ class TermQuery:
 
     def coverage(self, text: str) -> float:
         """The fraction of the query's terms that a text contains, from 0 to 1."""
-        held = len(self._terms & extract_stems(text))
-        return held / len(self._terms) if self._terms else 0.0
+        if not self._terms:
+            return 0.0
+        if text.isascii():
+            words = {*_WORD.findall(text.lower())}
+        else:
+            words = {*split_words(text), *cjk_query_bigrams(text)}
+        held = {self._term_of[it] for it in words & self._term_of.keys()}
+        return len(held) / len(self._terms)
 
     def similarity(self, text: str, cosine: float | None) -> float:
         """The greater of cosine and lexical score.

@@ -44,6 +44,7 @@ _CONTRACTED = re.compile(r"[^\W\d_]+['’](?:t|m|d|ve|re|ll)", re.IGNORECASE)
 _SENTENCE = re.compile(
     r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bProf)(?<!\bSt)(?<!\bNo)[.!?…。！？]\s"
 )
+_SIGNS = re.compile(r"\d[,'’]\d")
 _DIGITS = re.compile(r"(?<=\d)[,'’](?=\d{3}\b)")
 
 
@@ -104,7 +105,10 @@ def read_statement(text: str) -> Statement:
 
 
 def _words(text: str) -> Iterable[str]:
-    for word in _DIGITS.sub("", text).split():
+    for word in _DIGITS.sub("", text).split() if _SIGNS.search(text) else text.split():
+        if "'" not in word and "’" not in word:
+            yield word
+            continue
         if word[:2].lower() in ("n'", "n’"):
             yield "ne"
         yield _ELISION.sub("", word)

@@ -16,11 +16,12 @@ def _read_sections() -> dict[str, list[str]]:
     return sections
 
 
-_SECTIONS = _read_sections()
+LINES: Mapping[str, list[str]] = _read_sections()
+"""The lines of each section."""
 
 VOCABULARY: Mapping[str, frozenset[str]] = {
-    name: frozenset(" ".join(lines).split()) for name, lines in _SECTIONS.items()
+    name: frozenset(" ".join(lines).split()) for name, lines in LINES.items()
 }
 
-SYNONYMS: tuple[frozenset[str], ...] = tuple(frozenset(it.split()) for it in _SECTIONS["synonyms"])
+SYNONYMS: tuple[frozenset[str], ...] = tuple(frozenset(it.split()) for it in LINES["synonyms"])
 """Words that mean the same, a line each."""

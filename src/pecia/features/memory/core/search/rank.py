@@ -5,15 +5,21 @@ Weights were chosen on two conversations of LoCoMo; bench/memory.py measures the
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import log
 
-from pecia.features.memory.core.compare.relation import distinguishing, revises
+from pecia.features.memory.core.compare.relation import (
+    distinguishing,
+    former_values,
+    replaces,
+    revises,
+)
 from pecia.features.memory.core.compare.similarity import TermQuery
-from pecia.features.memory.core.compare.statement import LIGHT
+from pecia.features.memory.core.compare.statement import LIGHT, stem
 from pecia.features.memory.core.search.conversation import conversation_of
-from pecia.features.memory.core.search.time_words import TimeRange
+from pecia.features.memory.core.search.time_words import TimeRange, read_dates
 from pecia.features.memory.model import Memory
 from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize, tokenize_query
 from pecia.kernel.corpus.keyword.query.parser import Query
@@ -21,17 +27,24 @@ from pecia.kernel.corpus.search.evidence import CandidateText
 from pecia.kernel.corpus.search.fuse import fuse
 from pecia.kernel.corpus.search.rerank import rerank
 
-# Candidates that are read and ranked.
+# Memories that are read and ranked, with all chunks of them that were found.
 DEPTH = 40
 # What a neighbour's score adds: an answer has few words of the question that came before it.
 NEIGHBOUR_WEIGHT = 0.3
-# Each further hit of a conversation is worth this much less: it shows its neighbours anyway.
+# Each further hit of a session is worth this much less: it shows its neighbours anyway.
 CONVERSATION_DECAY = 0.8
 # The line of a text that holds most of the query's words.
-LINE_WEIGHT = 0.3
-TIME_WEIGHT = 0.15
+LINE_WEIGHT = 0.5
+TIME_WEIGHT = 0.35
+# What a model answered, beside what people said.
+ANSWER_PENALTY = 0.15
+# A question of somebody about themselves, and a memory in which somebody speaks of themselves.
+PERSON_WEIGHT = 0.05
+MAX_PERSON_CHARS = 300
+ANSWERING = frozenset(("assistant", "model", "agent", "bot", "ai"))
+_SELF = frozenset(("i", "my", "me", "mine", "we", "our", "us", "i'm", "i've", "ich", "mein", "wir"))
 # Newer versions are looked for among so many of the best.
-MAX_REVISED = 12
+MAX_REVISED = 16
 # A memory that has a word of the query is shown by default, however little it scores.
 WORD_SIMILARITY = 0.3
 
@@ -67,10 +80,20 @@ class RankingInput:
 
 
 def select_candidates(
-    words: Mapping[int, float], cosines: Mapping[int, float], weight: float, depth: int = DEPTH
+    words: Mapping[int, float],
+    cosines: Mapping[int, float],
+    weight: float,
+    files: Mapping[int, int],
 ) -> list[int]:
-    """The chunks to read, best first."""
-    return [it.id for it in fuse(words, cosines, weight=weight)[:depth]]
+    """The chunks to read, best first: those of the first memories. `files` are those of chunks."""
+    chosen: list[int] = []
+    seen: set[int] = set()
+    for it in fuse(words, cosines, weight=weight):
+        seen.add(files[it.id])
+        if len(seen) > DEPTH:
+            break
+        chosen.append(it.id)
+    return chosen
 
 
 def rank_memories(
@@ -81,12 +104,35 @@ def rank_memories(
     shown = {id_: it for id_, it in chunks.items() if it.file_id in by_file}
     scores = _score_files(asked, shown)
     scores = _add_neighbours(scores, asked, by_file)
-    if asked.period is not None:
+    near = {it: _period_nearness(asked.period, by_file[it]) for it in scores}
+    for file in scores:
+        scores[file] += TIME_WEIGHT * near[file]
+    for file in scores:
+        if by_file[file].text_fact("said_by") in ANSWERING:
+            scores[file] -= ANSWER_PENALTY
+    if speaks_of_self(asked.text):
         for file in scores:
-            scores[file] += TIME_WEIGHT * asked.period.contains(by_file[file].said_at)
+            scores[file] += PERSON_WEIGHT * speaks_of_self(by_file[file].text)
     order = _diversify(scores, by_file)
-    order = put_newest_first(asked.text, order, lambda it: (it.said_at, it.file_id))
+    # What was so in a period that the question names is not made old by what came after it.
+    order = put_newest_first(
+        asked.text, order, lambda it: (near[it.file_id], it.said_at, it.file_id)
+    )
     return _with_similarities(asked.text, order, shown)
+
+
+def _period_nearness(period: TimeRange | None, memory: Memory) -> float:
+    """How near a memory is to a period, by when it was said or by a date in its text; 0 without."""
+    if period is None:
+        return 0.0
+    if any(period.overlaps(it) for it in read_dates(memory.text)):
+        return 1.0
+    return period.nearness(memory.said_at)
+
+
+def speaks_of_self(text: str) -> bool:
+    """Whether a short text has `I`, `my` or the like."""
+    return len(text) <= MAX_PERSON_CHARS and not _SELF.isdisjoint(text.lower().split())
 
 
 def _score_files(asked: RankingInput, chunks: Mapping[int, ChunkScore]) -> dict[int, float]:
@@ -96,21 +142,39 @@ def _score_files(asked: RankingInput, chunks: Mapping[int, ChunkScore]) -> dict[
         weight=asked.weight,
     )
     readings = {id_: CandidateText(it.file_id, it.text) for id_, it in chunks.items()}
-    terms = tokenize_query(asked.query)
+    lines = {id_: _split_lines(it.text) for id_, it in chunks.items()}
+    weights = _term_weights(frozenset(tokenize_query(asked.query)), lines.values())
     scores: dict[int, float] = {}
     for it in rerank(fused, readings, asked.query, weight=asked.weight):
-        chunk = chunks[it.id]
-        score = it.score + LINE_WEIGHT * _line_coverage(chunk.text, terms)
-        scores[chunk.file_id] = max(score, scores.get(chunk.file_id, 0.0))
+        file = chunks[it.id].file_id
+        score = it.score + LINE_WEIGHT * _line_coverage(lines[it.id], weights)
+        scores[file] = max(score, scores.get(file, 0.0))
     return scores
 
 
-def _line_coverage(text: str, terms: Sequence[str]) -> float:
-    """The share of the terms that the best line has."""
-    if not terms:
-        return 0.0
-    wanted = frozenset(terms)
-    return max(len(wanted.intersection(tokenize(it))) for it in text.split("\n")) / len(wanted)
+def _split_lines(text: str) -> list[frozenset[str]]:
+    return [frozenset(tokenize(it)) for it in text.split("\n") if it.strip()]
+
+
+def _term_weights(
+    terms: frozenset[str], texts: Iterable[Sequence[frozenset[str]]]
+) -> dict[str, float]:
+    """What each term of the query is worth: little if most candidates have it, as the name of a
+    speaker. The sum is 1."""
+    having: Counter[str] = Counter()
+    count = 0
+    for lines in texts:
+        having.update(terms & frozenset[str]().union(*lines))
+        count += 1
+    worth = {it: log(1 + (count - having[it] + 0.5) / (having[it] + 0.5)) for it in terms}
+    total = sum(worth.values())
+    return {it: value / total for it, value in worth.items()}
+
+
+def _line_coverage(lines: Sequence[frozenset[str]], weights: Mapping[str, float]) -> float:
+    """The share of the query that the best line has."""
+    shares = (sum(weights[it] for it in line if it in weights) for line in lines)
+    return max(shares, default=0.0)
 
 
 def _add_neighbours(
@@ -125,12 +189,12 @@ def _add_neighbours(
 
 
 def _diversify(scores: Mapping[int, float], by_file: Mapping[int, Memory]) -> list[Memory]:
-    """By score, where each further memory of a conversation is worth less."""
+    """By score, where each further memory of a named session is worth less."""
     ranked = sorted(scores, key=lambda it: (-scores[it], it))
     seen: Counter[str] = Counter()
     worth: dict[int, float] = {}
     for file in ranked:
-        talk = conversation_of(by_file[file])
+        talk = by_file[file].text_fact("sourceSessionId")
         worth[file] = scores[file] * (CONVERSATION_DECAY ** seen[talk] if talk else 1.0)
         if talk:
             seen[talk] += 1
@@ -138,13 +202,13 @@ def _diversify(scores: Mapping[int, float], by_file: Mapping[int, Memory]) -> li
 
 
 def put_newest_first(
-    query: str, order: Sequence[Memory], when: Callable[[Memory], tuple[datetime, int]]
+    query: str, order: Sequence[Memory], when: Callable[[Memory], tuple[float | datetime, ...]]
 ) -> list[Memory]:
     """The same, but that of two that say the same of the same the newer comes first, unless the
     query names what only the older one has."""
     first, rest = [*order[:MAX_REVISED]], order[MAX_REVISED:]
     # Only words that name something tell the two apart.
-    terms = TermQuery(query).words - LIGHT
+    terms = frozenset(map(stem, TermQuery(query).words - LIGHT))
     for place in range(1, len(first)):
         newer = first[place]
         for at in range(place):
@@ -156,10 +220,17 @@ def put_newest_first(
 
 
 def _is_newer_version(terms: frozenset[str], newer: Memory, older: Memory) -> bool:
-    if newer.text_fact("revises") != str(older.id) and not revises(newer.text, older.text):
+    linked = newer.text_fact("revises") == str(older.id)
+    if not linked and not revises(newer.text, older.text):
         return False
     mine, theirs = distinguishing(newer.text, older.text)
-    return not terms & theirs or bool(terms & mine)
+    if not terms & theirs or terms & mine:
+        return True
+    # The question has words of the older one alone. It may be about what has changed, unless it
+    # names what was so before.
+    return (linked or replaces(newer.text, older.text)) and not terms & former_values(
+        newer.text, older.text
+    )
 
 
 def _with_similarities(

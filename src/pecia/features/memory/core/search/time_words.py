@@ -2,19 +2,25 @@
 
 import re
 from calendar import monthrange
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import exp
 
+# How long after a period it is still spoken of.
+DECAY = timedelta(days=7)
 MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
     *("october", "november", "december"),
 )
+_MONTH_NUMBERS = {name[:3]: number for number, name in enumerate(MONTHS, 1)}
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_MONTH = rf"(?P<month>{'|'.join(MONTHS)})"
+# `March`, `Mar`, `Mar.`; `Sept` too.
+_MONTH = rf"(?P<month>{'|'.join(f'{it[:3]}(?:{it[3:]})?' for it in MONTHS)}|sept)\b\.?"
 
 _DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?{_MONTH}"
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? )?{_MONTH}"
     r"(?: (?P<day2>\d{1,2})(?:st|nd|rd|th)?)?(?:,? (?P<year>\d{4}))?\b",
     re.IGNORECASE,
 )
@@ -42,6 +48,16 @@ class TimeRange:
     def contains(self, moment: datetime) -> bool:
         return self.start <= moment < self.end
 
+    def overlaps(self, other: "TimeRange") -> bool:
+        return self.start < other.end and other.start < self.end
+
+    def nearness(self, moment: datetime) -> float:
+        """1 within the period, less with each day after it: things are told of once they happened.
+        0 before it."""
+        if self.contains(moment):
+            return 1.0
+        return exp((self.end - moment) / DECAY) if moment >= self.end else 0.0
+
 
 def read_period(text: str, now: datetime) -> TimeRange | None:
     """The period that a text names; None where it names none, or a month without a year: nobody
@@ -56,19 +72,35 @@ def read_period(text: str, now: datetime) -> TimeRange | None:
     )
 
 
+def read_dates(text: str) -> list[TimeRange]:
+    """The days and months with their year that a text names."""
+    return [*_read_iso_dates(text), *_read_written_dates(text)]
+
+
 def _read_iso(text: str) -> TimeRange | None:
-    found = _ISO.search(text)
-    if found is None:
-        return None
-    return _range(int(found["year"]), int(found["month"]), int(found["day"] or 0))
+    return next(_read_iso_dates(text), None)
+
+
+def _read_iso_dates(text: str) -> Iterator[TimeRange]:
+    for found in _ISO.finditer(text):
+        named = _range(int(found["year"]), int(found["month"]), int(found["day"] or 0))
+        if named is not None:
+            yield named
 
 
 def _read_date(text: str) -> TimeRange | None:
-    found = _DATE.search(text)
-    if found is None or found["year"] is None:
-        return None
-    month = MONTHS.index(found["month"].lower()) + 1
-    return _range(int(found["year"]), month, int(found["day"] or found["day2"] or 0))
+    return next(_read_written_dates(text), None)
+
+
+def _read_written_dates(text: str) -> Iterator[TimeRange]:
+    """Not what only looks like a month: the `may` of a question has no year."""
+    for found in _DATE.finditer(text):
+        if found["year"] is None:
+            continue
+        month = _MONTH_NUMBERS[found["month"].lower()[:3]]
+        named = _range(int(found["year"]), month, int(found["day"] or found["day2"] or 0))
+        if named is not None:
+            yield named
 
 
 def _read_ago(text: str, now: datetime) -> TimeRange | None:
