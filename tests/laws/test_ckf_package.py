@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pecia.features.ckf.core.packages import run_slice
 from pecia.features.ckf.package.checks.validate import validate_package
 from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package, parse_package
 from pecia.features.ckf.package.diff.diff import diff_bodies
@@ -21,6 +22,7 @@ from pecia.features.ckf.package.similarity import pair_similar
 from pecia.features.ckf.package.slice.dependencies import find_dependencies
 from pecia.features.ckf.package.slice.slice import slice_package
 from pecia.features.ckf.package.tokens import estimate_tokens
+from pecia.features.ckf.tools.inputs import SliceInput
 from tests.laws.ckf_packages import bodies, packages, sentences, sound_packages, words
 from tests.soak import SOAK
 
@@ -83,6 +85,20 @@ def test_a_slice_never_passes_its_budget(package: Package, query: str, budget: i
             for _, it in parse_package(found.document, PackageFormat.YAML).iter_items()
         }
         assert ids == set(found.included)
+
+
+@given(sound_packages(), queries, st.integers(50, 1000))
+@many
+def test_the_whole_reply_of_a_slice_keeps_its_budget(
+    package: Package, query: str, budget: int
+) -> None:
+    ask = SliceInput(package=package.body, query=query or "?", budget_tokens=budget)
+    found = run_slice(ask)
+    assert estimate_tokens(found.model_dump_json()) <= budget
+    assert found.tokens <= budget
+    assert found.answered == bool(found.included)
+    assert bool(found.note) != found.answered
+    assert len(found.left_out) <= found.left_out_count
 
 
 @given(sound_packages(), queries, st.integers(0, 1000))

@@ -3,13 +3,16 @@
 Runs in compute workers: an untrusted package may take arbitrarily long to parse.
 """
 
+import json
+
 from pecia.features.ckf.package.checks.validate import validate_package
 from pecia.features.ckf.package.codec.codec import encode_package
 from pecia.features.ckf.package.diff.diff import diff_bodies
 from pecia.features.ckf.package.model import Package
 from pecia.features.ckf.package.normalize import normalize
 from pecia.features.ckf.package.quality.stats import count_stats
-from pecia.features.ckf.package.slice.slice import slice_package
+from pecia.features.ckf.package.slice.slice import PackageSlice, slice_package
+from pecia.features.ckf.package.tokens import CHARACTERS_PER_TOKEN, estimate_tokens
 from pecia.features.ckf.package.verify import (
     CurrentSource,
     Quotation,
@@ -39,6 +42,9 @@ from pecia.features.ckf.tools.outputs import (
 )
 
 MAX_FINDINGS = 200
+SLICE_STEP_TOKENS = 24
+NOTHING_FOUND = "Nothing in the package is about this question."
+NOTHING_FITS = "The budget is too small for any item."
 
 
 def run_parse(ask: ParseInput) -> ParseOut:
@@ -74,15 +80,44 @@ def run_diff(ask: DiffInput) -> DiffOut:
 
 
 def run_slice(ask: SliceInput) -> SliceOut:
-    found = slice_package(parse_package_argument(ask.package), ask.query, ask.budget_tokens)
-    return SliceOut(
+    """The largest slice whose whole reply, as JSON, keeps the budget."""
+    package = parse_package_argument(ask.package)
+    reply = _slice_reply(ask, slice_package(package, ask.query, 0))
+    low, high = 0, ask.budget_tokens
+    # The reply grows with the slice's own budget, though not strictly: the best that fits is kept.
+    while high - low > SLICE_STEP_TOKENS:
+        middle = (low + high) // 2
+        tried = _slice_reply(ask, slice_package(package, ask.query, middle))
+        if tried.tokens <= ask.budget_tokens:
+            low, reply = middle, tried
+        else:
+            high = middle
+    return reply
+
+
+def _slice_reply(ask: SliceInput, found: PackageSlice) -> SliceOut:
+    """The reply with as many names of items left out as the budget allows."""
+    relevant = bool(found.included or found.omitted)
+    reply = SliceOut(
         document=found.document,
-        tokens=found.tokens,
+        tokens=ask.budget_tokens,
         budget_tokens=ask.budget_tokens,
+        answered=bool(found.included),
+        note="" if found.included else NOTHING_FITS if relevant else NOTHING_FOUND,
         included=[*found.included],
-        left_out=[*found.omitted],
+        left_out=[],
+        left_out_count=len(found.omitted),
         links=[*found.links],
     )
+    spare = ask.budget_tokens * CHARACTERS_PER_TOKEN - len(reply.model_dump_json())
+    named: list[str] = []
+    for it in found.omitted:
+        spare -= len(json.dumps(it, ensure_ascii=False)) + len(",")
+        if spare < 0:
+            break
+        named.append(it)
+    reply = reply.model_copy(update={"left_out": named})
+    return reply.model_copy(update={"tokens": estimate_tokens(reply.model_dump_json())})
 
 
 def run_verify(package: Package, sources: dict[str, CurrentSource]) -> VerifyOut:

@@ -24,6 +24,7 @@ from pecia.features.ckf.heuristic.header import (
 from pecia.features.ckf.heuristic.level import PROFILE_BY_LEVEL, CompressionProfile
 from pecia.features.ckf.heuristic.parse.language import resolve_language
 from pecia.features.ckf.heuristic.parse.text import ParsedText, parse_text
+from pecia.features.ckf.heuristic.rate import KindEstimate
 from pecia.features.ckf.heuristic.select import select_candidates
 from pecia.features.ckf.model import CompileOptions, SourceText
 from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
@@ -77,31 +78,35 @@ def add_scores(package: Package, parts: int) -> Package:
 def _extract_candidates(
     parsed: ParsedText, level: CompressionProfile, answers: list[ItemCandidate]
 ) -> list[ItemCandidate]:
-    defined = extract_concepts(parsed)
+    estimate = KindEstimate(parsed)
+    defined = extract_concepts(parsed, estimate)
     found = [
         *extract_entities(parsed),
         *defined,
-        *_extract_rules(parsed, defined),
+        *_extract_rules(parsed, defined, estimate),
         *extract_procedures(parsed),
         *answers,
         *extract_chunks(parsed, level.chunk_chars),
     ]
     if level.statements:
-        found += extract_statements(parsed, every=level.every_statement)
-    return found
+        found += extract_statements(parsed, estimate, every=level.every_statement)
+    return estimate.rate(found)
 
 
-def _extract_rules(parsed: ParsedText, defined: list[ItemCandidate]) -> list[ItemCandidate]:
+def _extract_rules(
+    parsed: ParsedText, defined: list[ItemCandidate], estimate: KindEstimate
+) -> list[ItemCandidate]:
     """Rules and exceptions in document order, each exception linked to an earlier rule."""
     found: list[ItemCandidate] = []
     rules = RuleHistory(parsed.grammar, parsed.parts)
     concept_at = {it.lines[0].span.start: it for it in defined}
     for line in parsed.lines:
-        if not line.is_statement or not line.kinds:
+        exempts = line.is_statement and estimate.may_be(line.span.start, "exception")
+        if not line.is_statement or not (line.kinds or exempts):
             continue
         concept = concept_at.get(line.span.start)
         made = extract_rules(line, parsed.grammar) if not concept or line.has(*DUTY_KINDS) else []
-        if is_exception(line):
+        if exempts or is_exception(line):
             made.append(rules.make_exception(line))
         if CueKind.OPINION in line.own:
             for it in made:

@@ -8,6 +8,7 @@ from pecia.features.ckf.heuristic.assemble import SHORT_QUOTE_CHARS
 from pecia.features.ckf.heuristic.candidate import ItemCandidate
 from pecia.features.ckf.heuristic.level import RULE_SECTIONS, SECTION_PRIORITY, CompressionProfile
 from pecia.features.ckf.heuristic.parse.text import Sentence
+from pecia.features.ckf.heuristic.rate import POSSIBLE_BASIS
 from pecia.features.ckf.package.model import Item
 from pecia.features.ckf.package.verify import HASH_CHARS
 
@@ -97,9 +98,12 @@ def _limit_sections(candidates: list[ItemCandidate], limit: int) -> list[ItemCan
 
 
 def _drop_restated(candidates: list[ItemCandidate]) -> list[ItemCandidate]:
-    """Drop statements that a rule already quotes."""
+    """Drop statements that a rule already quotes, unless that rule is only possible."""
     quoted = {
-        line.span.start for it in candidates if it.section in _QUOTING_SECTIONS for line in it.lines
+        line.span.start
+        for it in candidates
+        if it.section in _QUOTING_SECTIONS and it.basis != POSSIBLE_BASIS
+        for line in it.lines
     }
     return [
         it

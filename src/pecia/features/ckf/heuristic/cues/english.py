@@ -11,9 +11,12 @@ STOPWORDS = (
 
 CUES: CueLists = {
     CueKind.DEFINITION: (
-        "means|means that|refers to|refer to|is defined as|are defined as|denotes|stands for"
+        "means|means that|shall mean|shall not mean|refers to|refer to|is defined as"
+        "|are defined as|denotes|stands for"
         "|is called|are called|is known as|are known as|consists of|is a|is an|are a kind of"
-        "|is the|are the|is treated as|are treated as"
+        "|is the|are the|is treated as|are treated as|is referred to as|are referred to as"
+        "|is addressed as|is whoever|is whatever|is any|are any|are certain"
+        "|shall be construed as|is deemed|are deemed"
     ),
     CueKind.OBLIGATION: (
         "must|shall|should|has to|have to|need to|needs to|is required|are required|required to"

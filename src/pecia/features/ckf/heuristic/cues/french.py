@@ -11,7 +11,11 @@ STOPWORDS = (
 CUES: CueLists = {
     CueKind.DEFINITION: (
         "signifie|désigne|désignent|se réfère à|est défini comme|est définie comme|s'appelle"
-        "|est appelé|est appelée|est connu sous le nom de|consiste en|est un|est une"
+        "|est appelé|est appelée|est connu sous le nom de|consiste en|est un|est une|est celui"
+        "|est celle|sont ceux"
+        "|sont celles|est le contrat par lequel|est la convention par laquelle|se nomme|se nomment"
+        "|s'appellent|s'entend de|s'entend d'|on entend par|est réputé|est réputée|sont réputés"
+        "|sont réputées|est dite|est dit|sont dites|sont dits"
     ),
     CueKind.OBLIGATION: (
         "doit|doivent|devra|devront|il faut|est tenu de|sont tenus de|est obligatoire"

@@ -11,7 +11,9 @@ STOPWORDS = (
 CUES: CueLists = {
     CueKind.DEFINITION: (
         "bedeutet|bezeichnet|bezieht sich auf|ist definiert als|heißt|wird genannt|werden genannt"
-        "|besteht aus|ist ein|ist eine|ist der|ist die|ist das|versteht man"
+        "|besteht aus|ist ein|ist eine|ist der|ist die|ist das|versteht man|gilt als|gelten als"
+        "|gilt auch als|gelten auch als|im sinne dieses|im sinne dieser|im sinne des|im sinne der"
+        "|im sinne von|ist jede|ist jeder|ist jedes|sind alle|sind die"
     ),
     CueKind.OBLIGATION: (
         "muss|müssen|soll|sollen|sollte|sollten|hat zu|haben zu|ist erforderlich"

@@ -12,6 +12,8 @@ CUES: CueLists = {
     CueKind.DEFINITION: (
         "significa|refere-se a|referem-se a|é definido como|é definida como|denota|é chamado"
         "|é chamada|é conhecido como|é conhecida como|consiste em|é um|é uma|são um tipo de|é o|é a"
+        "|entende-se por|considera-se|consideram-se|denomina-se|chama-se|designa-se|designa-se por"
+        "|é aquele|é aquela|são aqueles|são aquelas"
     ),
     CueKind.OBLIGATION: (
         "deve|devem|deverá|deverão|tem de|têm de|tem que|têm que|precisa|precisam|é obrigatório"

@@ -11,7 +11,10 @@ STOPWORDS = (
 CUES: CueLists = {
     CueKind.DEFINITION: (
         "significa|se refiere a|se refieren a|se define como|se definen como|denota|se llama"
-        "|se conoce como|consiste en|es un|es una|es el|es la|son un tipo de"
+        "|se conoce como|consiste en|es un|es una|es el|es la|son un tipo de|se entiende por"
+        "|se entenderá por|se entiende como|se considera|se consideran|se considerará|se denomina"
+        "|se denominan|tendrán la consideración de|tendrá la consideración de|es aquel|es aquella"
+        "|son aquellos|son aquellas"
     ),
     CueKind.OBLIGATION: (
         "debe|deben|deberá|deberán|tiene que|tienen que|hay que|es obligatorio|es obligatoria"

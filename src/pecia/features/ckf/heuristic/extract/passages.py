@@ -11,6 +11,7 @@ from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.extract.rules import make_short_name
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape
 from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
+from pecia.features.ckf.heuristic.rate import KindEstimate
 from pecia.features.ckf.package.checks.source import extract_numbers
 from pecia.kernel.errors import Json
 from pecia.kernel.text.span import Span
@@ -33,14 +34,17 @@ def extract_chunks(parsed: ParsedText, size: int) -> list[ItemCandidate]:
     return found
 
 
-def extract_statements(parsed: ParsedText, *, every: bool) -> Iterator[ItemCandidate]:
-    """Sentences with a cue or a number, or all of them, one item each."""
+def extract_statements(
+    parsed: ParsedText, estimate: KindEstimate, *, every: bool
+) -> Iterator[ItemCandidate]:
+    """Sentences that state something, one item each; with `every`, all of them."""
     for line in parsed.lines:
         if not (line.is_statement or line.block.shape is BlockShape.ROW):
             continue
-        if every or line.own or extract_numbers(line.text):
+        home = estimate.home(line.span.start)
+        if every or home != "none" or extract_numbers(line.text):
             tags: list[Json] = [it.value for it in _TAGS if it in line.kinds]
-            fields: dict[str, Json] = {"statement": line.text, "type": _type(line)}
+            fields: dict[str, Json] = {"statement": line.text, "type": _type(line, home)}
             if tags:
                 fields["tags"] = tags
             yield ItemCandidate("atomic_units", line.text, fields, (line,))
@@ -91,31 +95,20 @@ def is_numeric(char: str) -> bool:
     return char.isdecimal() or char in _JOINERS
 
 
-def _type(line: Sentence) -> str:
-    for kinds, name in _TYPES:
-        if not line.own.isdisjoint(kinds):
-            return name
-    return "fact"
+def _type(line: Sentence, home: str) -> str:
+    if home in _TYPE_BY_HOME:
+        return _TYPE_BY_HOME[home]
+    return "claim" if line.own & _CLAIMS else "fact"
 
 
 _JOINERS = ".,:/-"
-_TYPES = (
-    ({CueKind.OPINION, CueKind.HEDGE}, "claim"),
-    (
-        {
-            CueKind.OBLIGATION,
-            CueKind.PROHIBITION,
-            CueKind.EXCEPTION,
-            CueKind.OVERRIDE,
-            CueKind.CONDITION,
-            CueKind.PRECONDITION,
-            CueKind.PERMISSION,
-        },
-        "rule",
-    ),
-    ({CueKind.ADVICE}, "heuristic"),
-    ({CueKind.DEFINITION}, "definition"),
-)
+_CLAIMS = frozenset({CueKind.OPINION, CueKind.HEDGE})
+_TYPE_BY_HOME = {
+    "rule": "rule",
+    "exception": "rule",
+    "step": "rule",
+    "definition": "definition",
+}
 _TAGS = (
     CueKind.EXCEPTION,
     CueKind.OVERRIDE,

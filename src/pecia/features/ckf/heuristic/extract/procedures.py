@@ -10,7 +10,7 @@ from pecia.features.ckf.heuristic.cues.grammar import Cue, Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.extract.rules import make_short_name
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape
-from pecia.features.ckf.heuristic.parse.clauses import split_condition, trim_clause
+from pecia.features.ckf.heuristic.parse.clauses import split_condition, split_order, trim_clause
 from pecia.features.ckf.heuristic.parse.text import ADMISSIONS, ParsedText, Sentence
 from pecia.kernel.errors import Json
 from pecia.kernel.text.span import Span
@@ -23,6 +23,8 @@ def extract_procedures(parsed: ParsedText) -> Iterator[ItemCandidate]:
     """A procedure for each run, and a playbook if the run states when to begin."""
     for intro, run in _runs(parsed):
         procedure = _procedure(parsed, intro, run)
+        if procedure is None:
+            continue
         yield procedure
         opening = run[0]
         condition = (
@@ -88,7 +90,9 @@ def is_step(line: Sentence) -> bool:
         return False
     if CueKind.SEQUENCE in line.kinds:
         return True
-    if CueKind.ORDER in line.own and CueKind.TEMPORAL not in line.own and line.own & _DUTIES:
+    orders = sum(CueKind.ORDER in it.kinds for it in line.cues)
+    # Beside a date, `before` and `after` order moments; two of them order acts.
+    if orders > (CueKind.TEMPORAL in line.own) and line.own & _DUTIES:
         return True
     return any(CueKind.ORDINAL in it.kinds and _stands_alone(line, it) for it in line.cues)
 
@@ -115,13 +119,18 @@ def _goes_on(last: Sentence, line: Sentence) -> bool:
     return line.block is last.block or is_step(line)
 
 
-def _procedure(parsed: ParsedText, intro: Sentence | None, run: list[Sentence]) -> ItemCandidate:
+def _procedure(
+    parsed: ParsedText, intro: Sentence | None, run: list[Sentence]
+) -> ItemCandidate | None:
+    """A procedure has two steps at least; one sentence has them if it puts two acts in order."""
+    actions = [trim_clause(it.text) or it.text for it in run]
+    if len(run) == 1:
+        actions = [*(split_order(run[0], parsed.grammar) or ())]
+    if not actions:
+        return None
     part = parsed.parts[run[0].part]
     name = part.title or (intro.text if intro and intro.text.endswith(":") else run[0].text)
-    steps: list[Json] = [
-        {"step": number, "action": trim_clause(it.text) or it.text}
-        for number, it in enumerate(run, 1)
-    ]
+    steps: list[Json] = [{"step": number, "action": it} for number, it in enumerate(actions, 1)]
     fields: dict[str, Json] = {"name": make_short_name(name) or name, "steps": steps}
     if intro and intro.part == run[0].part and not intro.title:
         fields["objective"] = trim_clause(intro.text)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pecia.features.ckf.heuristic.candidate import ItemCandidate, verbatim_candidate
 from pecia.features.ckf.heuristic.cues.grammar import Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.cues.signs import PAST
 from pecia.features.ckf.heuristic.parse.clauses import (
     Clauses,
     cut_between_words,
@@ -82,6 +83,8 @@ class SplitSentence:
 def extract_rules(line: Sentence, grammar: Grammar) -> list[ItemCandidate]:
     """Every rule in the sentence, except exceptions (`exceptions.py`)."""
     makers = [make for kinds, make in _MAKERS if not line.kinds.isdisjoint(kinds)]
+    if _tells_past(line):
+        makers = [it for it in makers if it in (_pattern, _cause, _model)]
     if not makers:
         return []
     split = SplitSentence(
@@ -93,6 +96,13 @@ def extract_rules(line: Sentence, grammar: Grammar) -> list[ItemCandidate]:
     )
     made = [make(split) for make in makers]
     return [it for it in made if it]
+
+
+def _tells_past(line: Sentence) -> bool:
+    """Whether it only tells what happened: `was signed on 7 June 1494` binds nobody."""
+    if not line.own.isdisjoint(_BINDING) or line.first(CueKind.TEMPORAL):
+        return False
+    return not PAST.isdisjoint(_WORD.findall(line.text.lower()))
 
 
 def is_exception(line: Sentence) -> bool:
@@ -212,6 +222,7 @@ def _model(split: SplitSentence) -> ItemCandidate:
     return ItemCandidate("mental_models", line.text, fields, (line,))
 
 
+_WORD = re.compile(r"[^\W\d_]+")
 DUTY_KINDS = (CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION)
 _CONDITIONAL = (CueKind.CONDITION, CueKind.PRECONDITION, CueKind.SCOPE, CueKind.TEMPORAL)
 _TAGS = (
@@ -223,6 +234,7 @@ _TAGS = (
     CueKind.EXCEPTION,
     CueKind.OVERRIDE,
 )
+_BINDING = frozenset({*DUTY_KINDS, *_CONDITIONAL[:2], *(CueKind.EXCEPTION, CueKind.OVERRIDE)})
 _WHY = frozenset({CueKind.CAUSE, CueKind.RESULT})
 _LIMITS = frozenset({CueKind.TEMPORAL, CueKind.PRECONDITION, CueKind.SCOPE})
 # The cue kinds of which a sentence needs at least one before a rule is tried.

@@ -4,11 +4,13 @@ import re
 from dataclasses import dataclass, field
 
 from pecia.features.ckf.heuristic.candidate import ItemCandidate
+from pecia.features.ckf.heuristic.cues.forms import QUOTED_TERM, TERM_AFTER, TERM_BEFORE
 from pecia.features.ckf.heuristic.cues.grammar import build_trie
 from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape
 from pecia.features.ckf.heuristic.parse.clauses import trim_clause
 from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
+from pecia.features.ckf.heuristic.rate import KindEstimate
 from pecia.kernel.errors import Json
 from pecia.kernel.text.span import Span
 
@@ -17,12 +19,14 @@ MIN_NAMES = 8
 CHARS_PER_NAME = 600
 
 
-def extract_concepts(parsed: ParsedText) -> list[ItemCandidate]:
+def extract_concepts(parsed: ParsedText, estimate: KindEstimate) -> list[ItemCandidate]:
     """Terms that the source defines; the label is always a part of the definition."""
     found: list[ItemCandidate] = []
     seen: set[str] = set()
     for line in parsed.lines:
         label = _find_defined_term(line, parsed)
+        if not label and line.is_statement and estimate.may_be(line.span.start, "definition"):
+            label = _find_term_by_form(line.text)
         if label and label.lower() not in seen:
             seen.add(label.lower())
             fields: dict[str, Json] = {"label": label, "definition": line.text}
@@ -111,6 +115,15 @@ def _find_defined_term(line: Sentence, parsed: ParsedText) -> str:
             return ""
         label = label[len(words[0]) :]
     return label.strip(" \"'“”‘’«»*_`")
+
+
+def _find_term_by_form(text: str) -> str:
+    """The term of a probable definition without a cue: quoted, before a copula, or after `Als`."""
+    for pattern in (QUOTED_TERM, TERM_BEFORE, TERM_AFTER):
+        found = pattern.search(text)
+        if found and len(found[1].split()) <= MAX_LABEL_WORDS:
+            return trim_clause(found[1]).strip(" \"'“”‘’«»„*_`")
+    return ""
 
 
 def _link_dependencies(found: list[ItemCandidate]) -> None:

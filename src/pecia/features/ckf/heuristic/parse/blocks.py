@@ -4,7 +4,7 @@ Spans count code points of the unmodified text, so every span is a verbatim quot
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from pecia.kernel.text.markdown.frontmatter import find_body_start
@@ -34,7 +34,26 @@ class TextBlock:
 
 def parse_blocks(text: str) -> list[TextBlock]:
     """Every line that is not blank, in exactly one block, in order."""
-    return _BlockReader(text).read()
+    found = _BlockReader(text).read()
+    last = len(found) - 1
+    return [
+        _as_heading(it) if at < last and _is_numbered_title(it, found[at + 1], text) else it
+        for at, it in enumerate(found)
+    ]
+
+
+def _is_numbered_title(block: TextBlock, following: TextBlock, text: str) -> bool:
+    """Whether `3. Exceptions` stands alone above a paragraph, and is no item of a list."""
+    if block.shape is not BlockShape.ITEM or not block.ordinal or block.level:
+        return False
+    if block.first_line != block.last_line or following.first_line == block.last_line + 1:
+        return False
+    words = block.body.of(text)
+    return following.shape is not BlockShape.ITEM and len(words.split()) <= 8 and _is_title(words)
+
+
+def _as_heading(block: TextBlock) -> TextBlock:
+    return replace(block, shape=BlockShape.HEADING, ordinal=False, level=2)
 
 
 @dataclass(slots=True)

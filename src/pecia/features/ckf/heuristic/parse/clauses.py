@@ -36,13 +36,57 @@ def split_condition(line: Sentence, grammar: Grammar) -> Clauses | None:
 
 
 def extract_limit_phrase(line: Sentence, place: int, grammar: Grammar) -> Clauses | None:
-    """From an offset to the end of its clause, and the whole sentence."""
+    """A limit at the start or end of the sentence, and the rest; else its subject and its duty.
+
+    In the middle of a sentence a limit cannot be cut out, so there the rule is split at its verb.
+    """
     at = place - line.span.start
     comma = _first_comma(line.text, at)
-    opened = trim_clause(line.text[at:comma])
-    if " " not in opened:
-        opened = line.text
-    return _clauses(opened, line.text[comma:] if comma and at <= 2 else line.text, grammar)
+    if at <= MAX_LEADING_CHARS:
+        end = comma or _limit_end(line)
+        return _clauses(line.text[:end], line.text[end:], grammar) if end else None
+    if comma is None and len(line.text[at:].split()) <= MAX_LIMIT_WORDS:
+        found = _clauses(line.text[at:], line.text[:at], grammar)
+        if found:
+            return found
+    verb = _first_verb(line)
+    if verb is None:
+        return _clauses(line.text[at:], line.text[:at], grammar)
+    return _clauses(line.text[:verb], line.text[verb:], grammar)
+
+
+def split_order(line: Sentence, grammar: Grammar) -> tuple[str, str] | None:
+    """The two acts that a sentence puts in order, the earlier one first."""
+    for cue in line.cues:
+        if cue.names or cue.kinds.isdisjoint(_ORDERS):
+            continue
+        at, end = _offset(line, cue), cue.end - line.span.start
+        if cue.kinds == _ORDINAL and line.text[:at].rstrip()[-1:] not in ",;:":
+            continue
+        if at <= MAX_LEADING_CHARS:
+            stop = _first_comma(line.text, end) or _first_verb(line)
+            found = _clauses(line.text[end:stop], line.text[stop:], grammar) if stop else None
+        else:
+            found = _clauses(line.text[end:], line.text[:at], grammar)
+        if found and min(len(found.opened.split()), len(found.main.split())) >= 2:
+            opens_earlier = not _AFTER_WORDS.isdisjoint(cue.words.split())
+            acts = (found.opened, found.main)
+            return acts if opens_earlier else (found.main, found.opened)
+    return None
+
+
+def _first_verb(line: Sentence) -> int | None:
+    places = [_offset(line, it) for it in line.cues if not it.kinds.isdisjoint(_VERBS)]
+    return next((it for it in places if it > MAX_LEADING_CHARS), None)
+
+
+def _limit_end(line: Sentence) -> int | None:
+    """Where a leading limit without a comma ends: before the verb, or after its date."""
+    verb = _first_verb(line)
+    if verb is not None:
+        return verb
+    digits = list(_DIGITS.finditer(line.text, 0, MAX_DATE_CHARS))
+    return digits[-1].end() if digits else None
 
 
 def extract_opening_phrase(line: Sentence, grammar: Grammar) -> Clauses | None:
@@ -90,7 +134,7 @@ def cut_between_words(words: str, size: int) -> str:
 
 def trim_clause(words: str) -> str:
     """Without outer white space, closing punctuation and the comma before it."""
-    return words.lstrip(_BEFORE).rstrip(_AFTER)
+    return words.lstrip(_BEFORE).rstrip(_AFTER_MARKS)
 
 
 def _split_leading(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
@@ -172,7 +216,10 @@ def _continues(text: str, comma: int, grammar: Grammar) -> bool:
 
 def _clauses(opened: str, main: str, grammar: Grammar) -> Clauses | None:
     opened, main = trim_clause(opened), _strip_connectives(trim_clause(main), grammar)
-    return Clauses(opened, main) if opened and main else None
+    # A condition that lies inside its consequence was not split from it.
+    if not opened or not main or opened in main or main in opened:
+        return None
+    return Clauses(opened, main)
 
 
 def _strip_connectives(main: str, grammar: Grammar) -> str:
@@ -187,12 +234,20 @@ def _strip_connectives(main: str, grammar: Grammar) -> str:
 
 MAX_LEADING_CHARS = 8
 MAX_PHRASE_CHARS = 160
+MAX_LIMIT_WORDS = 12
+MAX_DATE_CHARS = 48
+_DIGITS = re.compile(r"\d+\b")
+_ORDERS = frozenset({CueKind.ORDER, CueKind.SEQUENCE, CueKind.PRECONDITION, CueKind.ORDINAL})
+_ORDINAL = frozenset({CueKind.ORDINAL})
+# What they open comes first in time.
+_AFTER_LIST = "after once nach nachdem sobald après dès tras después luego após depois when"
+_AFTER_WORDS = frozenset(_AFTER_LIST.split())
 _VERBS = frozenset(
     {CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION, CueKind.DEFINITION}
 )
 # A minus sign or a decimal point may start a number, so neither is trimmed from the start.
 _BEFORE = " \t\r\n\f\v,;:—–)"
-_AFTER = " \t\r\n\f\v.,;:—–-!?("
+_AFTER_MARKS = " \t\r\n\f\v.,;:—–-!?("
 _MARK = re.compile(r"[()]|[,;](?=\s)")
 _LAST_WORD = re.compile(r"(?<=\s)[^\W\d_]+\Z")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")

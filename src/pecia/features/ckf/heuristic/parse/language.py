@@ -7,14 +7,14 @@ from pecia.features.ckf.heuristic.cues.grammar import LANGUAGES, UNKNOWN_LANGUAG
 from pecia.features.ckf.model import SourceText
 from pecia.kernel.text.language import normalize_language_tag
 
-SAMPLE_CHARS = 6000
+SAMPLE_CHARS = 4000
 # Below this share of function words it is another language, or not prose.
 MIN_STOPWORD_SHARE = 0.12
 
 
 def detect_language(lowered: str) -> str:
     """`en`, `pt`, `es`, `fr`, `de`, or `und` below the threshold."""
-    counts = Counter(_WORD.findall(lowered, 0, SAMPLE_CHARS))
+    counts = Counter(word for at in _samples(lowered) for word in _WORD.findall(lowered, *at))
     if not counts:
         return UNKNOWN_LANGUAGE
     language = max(sorted(LANGUAGES), key=lambda it: _common(counts, it).total())
@@ -34,6 +34,12 @@ def resolve_language(source: SourceText, lowered: str) -> str:
         if found == UNKNOWN_LANGUAGE
         else found
     )
+
+
+def _samples(lowered: str) -> list[tuple[int, int]]:
+    """Start, middle and end: a text in one language may begin with a page of another."""
+    rest = max(0, len(lowered) - SAMPLE_CHARS)
+    return [(at, at + SAMPLE_CHARS) for at in sorted({0, rest // 2, rest})]
 
 
 def _common(counts: Counter[str], language: str) -> Counter[str]:

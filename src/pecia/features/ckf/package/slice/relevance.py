@@ -9,6 +9,7 @@ from pecia.features.ckf.package.fields import RULE_SECTIONS, SECTION_BY_KEY
 from pecia.features.ckf.package.model import Item
 from pecia.features.ckf.package.similarity import normalize_words
 from pecia.features.ckf.package.walk import item_texts
+from pecia.kernel.corpus.keyword.analysis.token_filters import remove_stop_words
 
 SATURATION = 1.2
 # Words with a common prefix of this length match: reimburse, reimbursement.
@@ -23,8 +24,8 @@ WEIGHTS = {
 
 
 def score_relevance(items: Mapping[str, tuple[str, Item]], query: str) -> dict[str, float]:
-    """A score for each item that shares a word with the query; the rest are left out."""
-    wanted = set(_stems(query))
+    """A score for each item that shares a content word with the query; the rest are left out."""
+    wanted = set(_stems(" ".join(remove_stop_words(normalize_words(query)))))
     counts = {name: _count_stems(section, it) for name, (section, it) in items.items()}
     holders = Counter(word for it in counts.values() for word in it)
     rarity = {word: math.log(1 + len(items) / holders[word]) for word in wanted if holders[word]}

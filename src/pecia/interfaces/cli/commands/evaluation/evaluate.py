@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pecia.interfaces.cli.commands.evaluation.packages import packages
 from pecia.interfaces.cli.commands.evaluation.questions import questions
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import Terminal, terminal_of
@@ -19,9 +20,10 @@ MODES = ("lexical", "hybrid")
 
 
 def add_to(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, help="Measure search on judged collections.")
+    group = typer.Typer(no_args_is_help=True, help="Measure search and compiled packages.")
     group.command()(retrieval)
     group.command()(questions)
+    group.command("ckf")(packages)
     app.add_typer(group, name="eval")
 
 

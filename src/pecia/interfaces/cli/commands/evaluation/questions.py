@@ -45,7 +45,7 @@ def questions(
         raise InvalidEnum(message, field="mode", got=mode, allowed=allowed)
     every = read_questions(_read_text(file))
     settings = load_settings(terminal)
-    with open_backend(terminal, settings) as tools:
+    with open_backend(terminal) as tools:
         asking = _QuestionRun(terminal, settings, tools, source, turns)
         found = anyio.run(asking.run, every, mode)
     found = {"file": file.name, "source": source, "mode": mode, "questions": len(every), **found}

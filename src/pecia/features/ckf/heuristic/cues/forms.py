@@ -1,0 +1,197 @@
+"""Forms of words by which definitions, exceptions and duties are told apart, in five languages.
+
+Patterns expect lower case, but those that tell a capital. They are evidence for the estimate in
+`probability.py`; alone, none of them makes an item.
+"""
+
+import re
+
+
+def _any_of(*parts: str) -> re.Pattern[str]:
+    return re.compile("|".join(parts))
+
+
+# A number, letter or mark before the first word: `(2) `, `1.4. `, `a) `, `- `.
+LABEL = r"^[\W_]{0,4}(?:(?:§\s?)?[\divx]{1,4}(?:\.\d{1,3}){0,3}[a-z]?|[a-z])?[.)°]{0,2}[\W_]{0,4}"
+
+# The sentence says what a term means.
+MEANS = _any_of(
+    r"\b(?:means\b|shall mean\b|refers? to\b|denotes?\b|stands? for\b|is understood\b)",
+    r"\b(?:is|are) (?:\w+ )?(?:defined as|referred to as|known as|called|addressed as|termed)\b",
+    r"\bthe (?:term|word|expression|phrase)s?\b|\bshall (?:not )?include\b",
+    r"\bim sinne (?:dieses|dieser|des|der|von)\b|\bbezeichnet\b|\b(?:gilt|gelten) (?:\w+ )?als\b",
+    r"\bals\b.{3,90}\b(?:gilt|gelten)\b|\bversteht man\b|\bzu verstehen\b|\bgemeint\b",
+    r"\b(?:wird|werden)\b.{0,50}\bgenannt\b|\bbedeutet\b|\bheißen\b|\bliegt\b.{0,40}\bvor, wenn\b",
+    r"\bdésigne(?:nt)?\b|\bs'entend|\bon entend\b|\bs'appelle|\bse nomme|\bsignifie(?:nt)?\b",
+    r"\b(?:est|sont) (?:ce(?:lui|lles?|ux)|dite?s?|appelée?s?|définie?s?|réputée?s?|censée?s?)\b",
+    r"\ble contrat par lequel\b|\ble (?:mot|terme)\b|\bl'expression\b|\bconsidérée?s? comme\b",
+    r"\bse entiende|\bse entenderá|\bse considera(?:n|rán?)?\b|\bsignifica\w?\b|\bse denomina",
+    r"\bse llama|\b(?:la|esta) consideración\b|\bse define|\bconocid[oa]s? como\b|\bllamad[oa]s?\b",
+    r"\bentende-se\b|\bconsidera-se\b|\bchama-se\b|\bdenomina-se\b|\bdesigna-se\b|\bdiz-se\b",
+    r"\bchamad[oa]s?\b|\bdenominad[oa]s?\b",
+)
+# A subject of a few words, a copula, and what it is: `A gateway is a machine that …`
+COPULA = re.compile(
+    LABEL
+    + r"(?:[^\s,;:.]+\s+){1,7}?(?:is|are|ist|sind|est|sont|es|son|é|são)\s+"
+    + r"(?:an?|the|any|every|whoever|whatever|each|eine?[rsn]?|der|die|das|alle|une?|les?|la|l'\w+"
+    + r"|un[oa]?|el|l[oa]s|aquel\w*|uma?|os?|as?|cualquier|qualquer|toute?s?|tod[oa]s?)\b",
+)
+RELATIVE = re.compile(
+    r"\b(?:that|which|who|whose|whom|used (?:to|for|by)|designed|lequel|laquelle|dont|qui|où|que"
+    r"|cuy[oa]s?|cuj[oa]s?|mediante)\b|, (?:der|die|das|dessen|deren|mit de[rnm])\b"
+)
+# A name given in passing: `(the "Service")`, `(Prämie)`, `im folgenden`.
+ALIAS = re.compile(
+    r"\((?:(?:the|each|an?|collectively|together|or|hereinafter|hereafter|im folgenden|nachfolgend"
+    r"|kurz|ci-après|en adelante|en lo sucesivo|doravante|adiante)\b,?\s*){0,3}[\"“„«][^)]{2,60}\)"
+)
+# A term and its description, divided by a dash or a colon.
+GLOSS = re.compile(LABEL + r"[\"“„«*_`]{0,2}[^\s:.–—][^:.–—\n]{1,40}[\"”“»*_`]{0,2}(?: [-–—] |: )")
+
+# The sentence takes a case out of a rule, in words that say little else.
+EXEMPTS = _any_of(
+    r"\b(?:do(?:es)?|shall|will) not (?:\(\w\) )?(?:\w+ )?(?:apply|affect|supersede|waive|prejudice"
+    r"|impair|terminate)\b|\bnothing (?:in|herein|contained)\b|\bnotwithstanding\b",
+    r"\b(?:no|will not|shall not|does not) (?:\w+ ){0,2}(?:restrict|prevent|limit)\b",
+    r"\bas an exception\b|\bwith the exception\b|\bexceptions? to\b|\bare relaxed\b",
+    r"\b(?:gilt|gelten) (?:\w+ ){0,6}nicht\b|\b(?:findet|finden)\b.{0,200}\bkeine anwendung\b",
+    r"\bnicht (?:\w+ )?anzuwenden\b|\bunberührt\b|\bbedarf es (?:nicht|keiner)|\babweichend von\b",
+    r"\bentfällt\b|\bausnahm(?:e|en|sweise)\b|\bausgenommen\b|\bes nicht, wenn\b",
+    r"\bne s'appli\w+ (?:pas|ni)\b|\bn(?:'est|e sont) pas (?:\w+ )?applicables?\b|\bcesse(?:nt)?\b",
+    r"\bne (?:fait|font) pas obstacle\b|\bpar dérogation\b|\bpar exception\b|\bnonobstant\b",
+    r"\bno (?:se aplica|será(?:n)? (?:de aplicación|aplicable)|impedirá|afectará|obstante)",
+    r"\bse exceptúa|\bqueda(?:n|rán?)? (?:exceptuad|excluid|exent)|\bexcepciones\b"
+    r"|\bsin perjuicio de",
+    r"\bnão (?:se aplica|é aplicável|são aplicáveis|será aplicável|prejudica)|\bexcetua",
+    r"\bfica(?:m|rão)? (?:excluíd|isent|dispensad)|\bexceç(?:ão|ões)\b|\bsem prejuízo d",
+)
+# Words that often, but not always, take a case out of a rule.
+MAY_EXEMPT = _any_of(
+    r"\bnot (?:intended to|required to|include|be required)\b|\bexempt|\bexcluding\b|\bexclud",
+    r"\bexceptions?\b|\bprevails?\b|\bprecedence\b|\bno longer\b|\beven if\b|\beven where\b",
+    r"\bohne (?:dass|daß|zustimmung)\b|\bnicht (?:verpflichtet|erforderlich)\b|\babweich",
+    r"\bauch dann\b|\blors même\b|\bmême (?:si|quand)\b|\bexclue?s?\b|\bdispensée?s?\b",
+    r"\bno incluirá|\bno incluye|\baunque\b|\bexcluid|\bnão inclu|\bembora\b|\bmesmo que\b",
+)
+CONTRARY_FIRST = re.compile(
+    LABEL
+    + r"(?:notwithstanding|except|unless|however|but|nevertheless|nonetheless|regardless|despite"
+    + r"|otherwise|abweichend|ungeachtet|unbeschadet|jedoch|ausgenommen|andernfalls"
+    + r"|(?:dies|das|dasselbe) gilt nicht|toutefois|cependant|néanmoins|par (?:dérogation"
+    r"|exception)"
+    + r"|sauf|nonobstant|hormis|quoiqu|mais|no obstante|sin embargo|salvo|excepto|por excepción"
+    + r"|sin perjuicio|con carácter excepcional|fuera de|pero|contudo|no entanto|porém|todavia"
+    + r"|exceto|sem prejuízo|mas)\b",
+)
+UNLESS = _any_of(
+    r"\bunless\b|\bexcept\b|\bother than\b|\bbut (?:not|only)\b|\bwithout prejudice\b"
+    r"|\bsave (?:as|for)\b",
+    r"\bes sei denn\b|\b(?:sofern|soweit) (?:\w+ ){0,4}(?:nicht|nichts|kein\w*)\b|\bjedoch\b",
+    r"\bà moins\b|\bsauf\b|\bhormis\b|\bcontraire\b|\bsans préjudice\b|\bautres? que\b"
+    r"|\btoutefois\b",
+    r"\ba menos que\b|\bsalvo\b|\bexcepto\b|\bsin perjuicio\b|\ben contrario\b",
+    r"\ba não ser\b|\bexceto\b|\ba menos que\b|\bsem prejuízo\b",
+)
+
+# A duty, right or power that no auxiliary verb names.
+DEONTIC = _any_of(
+    r"\b(?:agrees?|reserves? the right|has the right|have the right|is void|liable|responsible"
+    r"|grants?|represents|warrants|complies|in writing|consent)\b",
+    r"\b(?:anspruch|verpflichtet|berechtigt|zulässig|unzulässig|nichtig|unwirksam|haftet|haften"
+    r"|bedarf|bedürfen|zuständig|ermächtigt|vorzulegen|anzugeben|mitzuteilen|entsprechend)\b",
+    r"\b(?:tenue?s?|obligée?s?|droit|nulle?|à la charge|est réputé|interdit|permis|autorisée?s?)\b",
+    r"\b(?:derecho|obligación|obligad[oa]s?|prohibid[oa]s?|a cargo de|nul[oa]s?|competentes?)\b",
+    r"\b(?:direito|obrigaç\w+|obrigad[oa]s?|proibid[oa]s?|nul[oa])\b",
+)
+# Statutes in French, Spanish and Portuguese oblige in the future tense.
+FUTURE = re.compile(r"[^\W\d_]{2}(?:rán?|rão|era|eront|[iu]ra|[iu]ront)\b")
+# `can`, which guides use for what is possible and statutes for what is allowed.
+_ABILITY_WORDS = """
+can could kann können könnte könnten might peut peuvent pode podem poderia podría pourrait puede
+pueden
+"""
+ABILITY = frozenset(_ABILITY_WORDS.split())
+# What may happen, not what is allowed: `may cause`, `pode ser`.
+MAY_HAPPEN = re.compile(
+    r"\b(?:may|can|could|might|peut|peuvent|puede|pueden|pode|podem|kann|können)\s+(?:\w+\s+){0,2}"
+    r"(?:be|cause|lead|affect|increase|occur|happen|result|change|have|include|differ|take|help"
+    r"|also"
+    r"|causar|afetar|aumentar|provocar|passar|ser|estar|ter|levar|produzir|producir|afectar|dañar"
+    r"|desenvolver|conducir|contener|causer|entraîner|provoquer|être|avoir|arriver|contenir"
+    r"|verursachen|führen|auftreten|sein|werden|haben)\b"
+)
+# An instruction inside the sentence: `Wenn …, wählen Sie`, `…, installez`, `…, contact`.
+INSTRUCTS_INSIDE = re.compile(
+    r"\b(?:[Pp]lease|[Bb]itte|[Vv]euillez|[Pp]or favor)\b"
+    r"|(?<!könn)(?<!müss)(?<!sollt)(?<!woll)(?<!hab)(?<!dürf)(?<!werd)(?:en|rn|ln) Sie\b"
+    r"|(?:^|, |; |: |et |puis |ou |, ne |n')(?!assez|chez|nez|rez)[a-zéèêà]{3,}ez\b"
+    r"|(?:, |then |and |not |\) )(?:add|ask|call|check|choose|click|consult|contact|copy|create"
+    r"|do not"
+    r"|edit|enter|follow|give|install|keep|make sure|open|press|read|remove|run|see|select|set|stop"
+    r"|take|talk|tell|try|type|use|wait|write)\b"
+    r"|(?:, |\b(?:não|no|nunca|nem|ni|y|e|então|después|depois|por favor) )(?:abra|ande|ejecute"
+    r"|compruebe|conduza|conduzca|consulte|contacte|copie|cree|crie|deje|dê|deixe|diga|edite|elija"
+    r"|escolha|escriba|escreva|espere|execute|faça|fale|haga|informe|instale|introduzca|leia|lea"
+    r"|maneje|mude|pare|pida|ponga|prima|pulse|remova|seleccione|selecione|siga|suspenda|tenha"
+    r"|tente"
+    r"|tome|use|utilice|utilize|verifique)\b"
+)
+# German obliges with an infinitive: `ist … beizufügen`, `hat … zu prüfen`.
+IS_TO = re.compile(
+    r"\b(?:ist|sind|hat|haben)\b[^.;]{2,240}\b(?:zu \w{3,}(?:en|ern|eln)|\w{2,}zu\w{3,}en)\b"
+)
+APPLIES = _any_of(
+    r"\bappl(?:y|ies) to\b|\bis governed\b|\bsubject to\b|\b(?:findet"
+    r"|finden)\b.{0,120}\banwendung\b",
+    r"\b(?:gilt|gelten)\b|\b(?:est|sont) (?:applicables?|soumis)|\bs'applique|\bse regirán?\b",
+    r"\bse aplicarán?\b|\baplicables?\b|\bse aplica|\baplica-se|\baplicam-se|\baplicáve",
+)
+EXAMPLE_FIRST = re.compile(
+    LABEL + r"(?:for (?:example|instance)|zum beispiel|beispielsweise|par exemple|por e[jx]emplo"
+    r"|in other words|that is|ou seja|es decir|c'est-à-dire|das heißt|in practice|of course)\b",
+)
+SAYS_WHAT_IS = re.compile(
+    LABEL
+    + r"(?:this|these|it|they|that|there|dies(?:e[rs]?)?|es|sie|das|ce(?:la|ci|tte|s|t)?|c'est"
+    r"|il|elles?|ils|esto|est[ae]s?|isto|essa?e?s?)\s+(?:\w+\s+)?(?:is|are|was|were|has|have|means"
+    r"|includes?|ensures?|allows?|makes?|ist|sind|gibt|wird|war|est|sont|a|ont|était|y a|s'agit"
+    r"|es|son"
+    r"|hay|existen?|fue|é|são|há|existem?|foi|significa)\b",
+)
+_I_OR_AUTHOR_WORDS = """
+eu i ich je mein meine meinem meinen meiner mes meu mi minha mon my yo
+"""
+I_OR_AUTHOR = frozenset(_I_OR_AUTHOR_WORDS.split())
+_WE_WORDS = """
+nos nosotros nossa nossas nosso nossos notre nous nuestra nuestras nuestro nuestros nós our
+unser unsere unserem unseren unserer unseres us we wir
+"""
+WE = frozenset(_WE_WORDS.split())
+# German states a condition by putting the verb first: `Ist … , so …`
+VERB_FIRST = re.compile(
+    LABEL + r"(?:ist|sind|hat|haben|wird|werden|war|kommt|fehlt|steht|stehen|erhöht|will|besteht"
+    r"|bestehen|erfolgt|liegt|liegen|verletzt|macht|kann|können|soll|sollen)\b.*,"
+)
+DEFINITIONS_TITLE = _any_of(
+    r"\bdefinition|\bdefined terms|\bglossar|\bterminolog|\bbegriff|\bdéfinition|\blexique"
+    r"|\bdefinicion|\bdefinic|\bdefiniç|\bglos[ae]|\bconcept(?:s|os)\b"
+)
+EXCEPTIONS_TITLE = _any_of(
+    r"\bexception|\bexempt|\bexclusion|\bausnahm|\bausschl|\bdérogation|\bexcepcion|\bexención"
+    r"|\bexclusi|\bexceç|\bisenç"
+)
+# Where the term of a definition stands.
+QUOTED_TERM = re.compile(r"[\"“„«]\s?([^\"”»“]{2,60}?)\s?[\"”»“]")
+TERM_BEFORE = re.compile(
+    LABEL + r"(?:(?:the|an?|der|die|das|eine?|les?|la|une?|el|l[oa]s|una?|os?|as?|uma?)\s+)?"
+    r"((?:[^\s,;:.]+\s+){1,6}?)(?:im sinne|is|are|ist|sind|est|sont|es|son|é|são|means?|désigne"
+    r"|liegt|gilt|gelten|se nomme\w*|s'appelle\w*|:)(?=\s|$)",
+    re.IGNORECASE,
+)
+TERM_AFTER = re.compile(
+    LABEL + r"(?:als|se entiende por|se entenderá por|on entend par|entende-se por|se considera\w*"
+    r"|considera-se)\s+((?:[^\s,;:.]+\s+){1,6}?)(?:gilt|gelten|aquel\w*|l[ao]s?|el|un[ae]?|tod[oa]"
+    r"|o|a|im sinne)\b",
+    re.IGNORECASE,
+)
