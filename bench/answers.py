@@ -11,16 +11,15 @@ import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
-from urllib.request import Request, urlopen
 
 import tiktoken
 
 from bench import result
+from bench.ingestion.asked import ask, wait_until_indexed
 from bench.ingestion.local import Pecia
 from pecia.kernel.text.tokens import estimate_tokens
 
@@ -33,15 +32,6 @@ WAYS = {"before": "/mcp/lake", "after": "/mcp"}
 
 def count(text: str) -> int:
     return len(ENCODING.encode(text, disallowed_special=()))
-
-
-def ask(pecia: Pecia, path: str, tool: str, **arguments: Any) -> dict[str, Any]:
-    params = {"name": tool, "arguments": arguments}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    request = Request(f"{pecia.url}{path}", data=json.dumps(body).encode(), headers=headers)
-    with urlopen(request, timeout=120) as answer:
-        return json.load(answer)["result"]
 
 
 def texts(answer: Mapping[str, Any]) -> str:
@@ -57,7 +47,7 @@ def measure(folder: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="pecia-answers-") as place, Pecia(Path(place)) as pecia:
         files = _copy(folder, about["packages"].values(), Path(place) / "docs")
         pecia.add_folder(source_id=SOURCE, folder=str(Path(place) / "docs"), trim_mode="open")
-        _wait(pecia, files)
+        wait_until_indexed(pecia, SOURCE, files)
         found: dict[str, Any] = {"files": files, "questions": len(about["questions"])}
         for name, path in WAYS.items():
             found[name] = _search(pecia, path, about["questions"])
@@ -78,23 +68,10 @@ def _copy(folder: Path, patterns: Iterable[str], to: Path) -> int:
     return number
 
 
-def _wait(pecia: Pecia, files: int) -> None:
-    """Until every file is read, indexed and embedded."""
-    while True:
-        stats = pecia.call("admin/source_stats", source_id=SOURCE)
-        with urlopen(f"{pecia.url}/capacity", timeout=60) as answer:
-            index = json.load(answer)["index"]
-        print(stats["indexed"] + stats["unread_files"], index, flush=True)
-        is_read = stats["indexed"] + stats["unread_files"] >= files
-        if is_read and index["vectors"] >= index["chunks"] and not index["lag"]:
-            return
-        time.sleep(10)
-
-
 def _search(pecia: Pecia, path: str, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for it in questions:
-        answer = ask(pecia, path, "search_content", query=it["question"])
+        answer = ask(pecia.url + path, "search_content", query=it["question"])
         hits = answer["structuredContent"]["hits"]
         shown = "\n".join(hit["text"] for hit in hits[:SHOWN])
         rows.append(
@@ -132,16 +109,16 @@ def _summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _session(pecia: Pecia, question: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Find, read, cite, write, remember, as an agent at the front desk does."""
-    found = ask(pecia, "/mcp", "search_content", query=question["question"])
+    found = ask(f"{pecia.url}/mcp", "search_content", query=question["question"])
     hit = found["structuredContent"]["hits"][0]
-    read = ask(pecia, "/mcp", "read", uri=hit["uri"], start=hit["seq"], max_tokens=800)
+    read = ask(f"{pecia.url}/mcp", "read", uri=hit["uri"], start=hit["seq"], max_tokens=800)
     quotation = hit["text"].splitlines()[0]
     page = f"# Note {number}\n\n> {quotation}\n\nSource: {hit['uri']}\n"
     note = {"docName": f"notes/{number}", "markdown": page, "position": "replace"}
-    written = ask(pecia, "/mcp", "write_document", **note)
+    written = ask(f"{pecia.url}/mcp", "write_document", **note)
     fact = f"Remember: {question['question']} is answered in {hit['uri']}, noted in notes/{number}."
-    stored = ask(pecia, "/mcp", "cipher_extract_and_operate_memory", interaction=fact)
-    recalled = ask(pecia, "/mcp", "cipher_memory_search", query=question["question"])
+    stored = ask(f"{pecia.url}/mcp", "cipher_extract_and_operate_memory", interaction=fact)
+    recalled = ask(f"{pecia.url}/mcp", "cipher_memory_search", query=question["question"])
     answers = [found, read, written, stored, recalled]
     return {
         "calls": len(answers),

@@ -180,8 +180,8 @@ async def _measured(name: str, embedder: Embedder) -> dict[str, Any]:
         collection = read_collection(DATA / name)
     except PeciaError as error:
         return {"absent": f"{error.message}: {name} is read from ../shared/data"}
-    bench = await _bench(collection, embedder, cut=True)
-    whole = await _bench(collection, embedder, cut=False)
+    bench = await build_bench(collection, embedder, cut=True)
+    whole = await build_bench(collection, embedder, cut=False)
     judged, asked = collection.qrels, bench.asked()
     keyword = bench.by_words()
     runs = {name: {it: way(bench, asked[it]) for it in asked} for name, way in WAYS.items()}
@@ -210,7 +210,7 @@ async def _measured(name: str, embedder: Embedder) -> dict[str, Any]:
 async def _training(name: str, embedder: Embedder) -> dict[str, Any]:
     """What the weights were chosen by: the semantic weight, and what evidence gains."""
     collection = read_collection(DATA / name, "train")
-    bench = await _bench(collection, embedder, cut=True)
+    bench = await build_bench(collection, embedder, cut=True)
     judged = collection.qrels
     looked = {id_: _looked(bench, asked) for id_, asked in bench.asked().items()}
 
@@ -290,7 +290,8 @@ def _cpu_ms(step: Callable[[int], object], count: int) -> float:
     return round((time.process_time() - started) / count * 1e3, 2)
 
 
-async def _bench(collection: BeirCollection, embedder: Embedder, *, cut: bool) -> Bench:
+async def build_bench(collection: BeirCollection, embedder: Embedder, *, cut: bool = True) -> Bench:
+    """The collection, chunked or as whole documents, indexed and embedded."""
     pieces = [piece for it in collection.documents for piece in _pieces(it, cut=cut)]
     index = KeywordIndex.in_memory()
     numbers = {it.id: number for number, it in enumerate(collection.documents)}

@@ -1,4 +1,5 @@
-"""What a caller may not see changes nothing in what an explanation says.
+"""What a caller may not see changes nothing in what an explanation says, nor in how likely a hit
+answers, nor in what `ask` says.
 
 A member searches, hidden files come, and the member searches again, for one word and for several.
 Texts are equally long: how long they are on average is all that hidden files add to a score, as
@@ -10,6 +11,8 @@ from typing import Any, cast
 
 import pytest
 
+from pecia.kernel.errors import Json
+from tests.conftest import VISIT
 from tests.features.lake.conftest import Lake, lake
 from tests.soak import FIRST, SOAK
 
@@ -59,6 +62,22 @@ def shown(hits: list[dict[str, Any]]) -> list[Any]:
     return [(it["key"], _near(it["rank"]), _near(it["explain"])) for it in hits]
 
 
+async def lean_answers(lake: Lake, question: str) -> list[Any]:
+    """What agents are shown: how likely each passage answers, what it is, and what `ask` says."""
+    house = lake.house
+    lean = house.app.full_view.for_agents()
+    asked: dict[str, Json] = {"query": question, "mode": "lexical", "limit": 20}
+    found: Any = (await house.app.call(house.bo, "search_content", asked, VISIT, lean)).structured
+    said: Any = (await house.app.call(house.bo, "ask", {"question": question}, VISIT)).structured
+    hits = [
+        (it["uri"], it["spans"], it["kind"], it.get("repeats"), _near(it["match"]))
+        for it in found["hits"]
+    ]
+    quoted = [(it["uri"], it["start"], it["end"], it["text"]) for it in said["quotations"]]
+    nearest = [(it["uri"], _near(it["match"])) for it in said["nearest"]]
+    return [hits, found.get("unlikely"), said["outcome"], quoted, nearest]
+
+
 def _near(said: Any) -> Any:
     if isinstance(said, dict):
         named = cast(dict[str, Any], said)
@@ -92,6 +111,7 @@ async def test_hidden_files_change_nothing_in_an_explanation(lake: Lake) -> None
             word = chance.choice(WORDS)
             one = await answers(lake, word, "lexical")
             two = await answers(lake, several, "lexical")
+            lean = await lean_answers(lake, several)
             count = chance.randint(1, 60)
             for n in range(count):
                 name = hidden_name(chance, 1000 * turn + n)
@@ -101,5 +121,6 @@ async def test_hidden_files_change_nothing_in_an_explanation(lake: Lake) -> None
             assert shown(await answers(lake, word, "lexical")) == shown(one), why
             again = await answers(lake, several, "lexical")
             assert shown(again) == shown(two), why
+            assert await lean_answers(lake, several) == lean, why
             check_scale(one)
             check_scale(again)

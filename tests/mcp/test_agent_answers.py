@@ -207,6 +207,24 @@ async def test_several_spaces_are_named_where_one_must_be_chosen(spaces: Served)
     assert "handbook, notes" in text_of(answer)
 
 
+async def test_what_stands_beside_a_better_chunk_is_part_of_its_passage(
+    served: Served, tmp_path: Path
+) -> None:
+    opening = "The lookup table protocol sends and receives a lookup of the table. " * 12
+    answer = "Send and receive operations of the lookup table must complete in 100 seconds. "
+    rest = "Other words about the mail system and its many queues stand here for a while. " * 12
+    others = {f"{it}.md": f"# Other {it}\n\nA lookup table of number {it}.\n" for it in range(12)}
+    text = f"# Table\n\n{opening}\n\n{answer}{rest}\n"
+    shore = await filled(served, tmp_path / "docs", {"table.md": text, **others})
+    query = "time limit to send and receive with the lookup table protocol"
+    found = await ask(shore.served.talk, "search_content", query=query, mode="lexical")
+    [hit] = [it for it in found["structuredContent"]["hits"][:5] if "100 seconds" in it["text"]]
+    assert hit["key"] == "table.md"
+    body = (shore.lake.folder / "table.md").read_text()
+    pieces = [body[start:end].strip() for start, end in hit["spans"]]
+    assert "\n…\n".join(pieces) == hit["text"]
+
+
 async def test_every_hit_says_what_it_is(spaces: Served, tmp_path: Path) -> None:
     talk = spaces.talk
     shore = await filled(spaces, tmp_path / "docs", {"lantern.md": "The lantern hangs north.\n"})
@@ -231,6 +249,38 @@ async def test_every_hit_says_what_it_is(spaces: Served, tmp_path: Path) -> None
     assert (hit["title"], hit["kind"]) == (memory, "memory")
     read = await ask(talk, "read", uri=hit["uri"])
     assert "lit at seven o'clock" in text_of(read)
+
+
+async def test_what_repeats_a_file_names_it_and_ranks_below_it(
+    spaces: Served, tmp_path: Path
+) -> None:
+    talk = spaces.talk
+    filler = "Wheels, spokes and rims are kept in the shed behind the workshop. " * 20
+    rule = "The lantern of the north gate is lit at seven and put out at dawn by the gatekeeper."
+    files = {"gate.md": f"# Gate\n\n{rule} {filler}\n", "shed.md": f"# Shed\n\n{filler}\n"}
+    shore = await filled(spaces, tmp_path / "docs", files)
+    memory = "Remember: the lantern of the north gate is lit at seven."
+    await ask(talk, "cipher_extract_and_operate_memory", interaction=memory)
+    note = f"# Lantern of the north gate\n\n> {rule}\n\nSource: pecia://file/docs/gate.md\n"
+    page: dict[str, Json] = {"docName": "lantern", "position": "replace", "space": "notes"}
+    await ask(talk, "write_document", markdown=note, **page)
+    other = "# Lantern shop\n\nThe shop sells each lantern with oil, matches and a tin gate.\n"
+    await ask(talk, "write_document", **{**page, "docName": "shop", "markdown": other})
+    await ask(talk, "list_documents", space="notes")
+    await shore.lake.index()
+    answer = await ask(talk, "search_content", query="when is the lantern of the north gate lit")
+    hits = answer["structuredContent"]["hits"]
+    kinds = [it["kind"] for it in hits]
+    assert hits[0]["uri"] == "pecia://file/docs/gate.md"
+    assert {"memory", "written by an agent"} <= {*kinds[1:]}
+    repeated = {it["title"]: it.get("repeats") for it in hits}
+    assert repeated["Lantern of the north gate"] == "pecia://file/docs/gate.md"
+    assert [it["repeats"] for it in hits if it["kind"] == "memory"] == [hits[0]["uri"]]
+    # What says something of its own repeats nothing.
+    assert repeated["Lantern shop"] is None
+    assert "Repeats pecia://file/docs/gate.md: cite that" in text_of(answer)
+    ranks = [it["rank"] for it in hits]
+    assert ranks == sorted(ranks, reverse=True)
 
 
 async def test_the_desk_lists_a_wiki_only_to_who_can_see_one(

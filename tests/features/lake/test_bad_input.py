@@ -17,7 +17,12 @@ from tests.features.lake.conftest import Lake
 pytestmark = pytest.mark.anyio
 
 # Good values for arguments by their names, where the schema cannot say one.
-GOOD: dict[str, Json] = {"source_id": "docs", "key": "a.md", "query": "heron"}
+GOOD: dict[str, Json] = {
+    "source_id": "docs",
+    "key": "a.md",
+    "query": "heron",
+    "quotations": [{"uri": "pecia://file/docs/a.md", "start": 0, "end": 5, "text": "heron"}],
+}
 # Well-formed and wrong: nothing of that name is there, or it has no meaning.
 UNKNOWN: dict[str, list[Json]] = {
     "source_id": ["never-was", "DOCS", "docs ", "do\0cs"],

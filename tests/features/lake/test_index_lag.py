@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from pecia.app.app import index_root
 from pecia.interfaces.http.routes.health import Health
+from pecia.interfaces.http.routes.metrics import CallMetrics
 from pecia.kernel.corpus.keyword.directory import load_node_name
 from pecia.kernel.corpus.keyword.lag import IndexLag
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
@@ -76,12 +77,17 @@ async def test_an_index_that_does_not_move_is_told_of(lake: Lake) -> None:
     assert await degraded() == []
     clock.now += 100
     assert len(await degraded()) == 1
-    found = await ready(Health(replace(app, index_lag=lag)))
+    watched = replace(app, index_lag=lag)
+    found = await ready(Health(watched))
     assert (found["status"], found["checks"]["index"]["ok"]) == ("degraded", False)
+    metrics = await CallMetrics(watched).render(watched, Health(watched))
+    assert b"pecia_index_lag_seconds 100.0" in metrics
     await catch_up(lake)
     assert await degraded() == []
     found = await ready(Health(replace(app, index_lag=lag)))
     assert (found["status"], found["checks"]["index"]["ok"]) == ("ready", True)
+    metrics = await CallMetrics(watched).render(watched, Health(watched))
+    assert b"pecia_index_lag_seconds 0.0" in metrics
 
 
 async def test_an_index_that_is_behind_and_moves_is_not_told_of(lake: Lake) -> None:

@@ -14,6 +14,7 @@ from pecia.adapters.connectors.filesystem.scan import resolve_path
 from pecia.adapters.extraction.extractor import open_extractor
 from pecia.adapters.extraction.model import ExtractionLimits
 from pecia.adapters.http.transport import build_tls_context
+from pecia.app.composition.answer_model import build_answer_model
 from pecia.features.lake.allowlist import load_allowlist
 from pecia.features.lake.crawl.watcher import SourceChange
 from pecia.features.lake.credentials import SourceCredentials
@@ -148,6 +149,7 @@ def build_lake_feature(context: FeatureContext) -> Feature:
             links,
             _limits(settings.kernel),
             _console_url(settings.kernel),
+            build_answer_model(context),
         ),
     )
     deliveries = DeliveryQueue(store, delivery_job(sources.open))

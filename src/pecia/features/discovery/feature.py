@@ -39,6 +39,7 @@ DEFAULT_TOOLS = (
     READ,
     "list_sources",
     "list_files",
+    "ask",
     "read_document",
     "edit_document",
     "write_document",

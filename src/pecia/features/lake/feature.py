@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from pecia.features.lake.answer_model import AnswerModel, AnswerModels
 from pecia.features.lake.capacity import CapacityPage, SearchMetrics, capacity_route
 from pecia.features.lake.crawl.crawler import (
     CrawlArguments,
@@ -21,8 +22,10 @@ from pecia.features.lake.downloads.delivery import delivery_job
 from pecia.features.lake.downloads.link import DownloadLinks
 from pecia.features.lake.prompt import answer_from_sources
 from pecia.features.lake.resources import file_resources, file_template
+from pecia.features.lake.tools.ask import AnswerTools, ask_tools
 from pecia.features.lake.tools.catalog import catalog_tools, describe_sources
 from pecia.features.lake.tools.file_text import file_text_tools
+from pecia.features.lake.tools.quotations import quotation_tools
 from pecia.features.lake.tools.search import SearchTools, search_tools
 from pecia.features.lake.tools.source_stats import source_stats_tools
 from pecia.features.lake.tools.sources import RequireOrigin, SourceTools, source_tools
@@ -67,19 +70,23 @@ class LakeOptions:
     limits: Mapping[str, Json] = field(default_factory=dict[str, Json])
     console_url: str = ""
     """Where people open the files of hits; empty where nobody knows."""
+    answer_model: AnswerModel | None = None
 
 
 def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOptions) -> Feature:
     """The feature, over one store."""
     figures = SearchMetrics()
     capacity = CapacityPage(corpus, figures, options.index_root, options.limits)
+    search = SearchTools(corpus, options.links, figures, options.console_url)
     readers = SharedExtractor(ways.extraction)
     crawling, reading = build_lake_jobs(ways, readers)
     return Feature(
         "lake",
         instructions=INSTRUCTIONS,
         tools=(
-            *search_tools(SearchTools(corpus, options.links, figures, options.console_url)),
+            *search_tools(search),
+            *ask_tools(AnswerTools(search, AnswerModels(options.answer_model))),
+            *quotation_tools(store),
             *file_text_tools(store),
             *catalog_tools(store),
             *source_tools(

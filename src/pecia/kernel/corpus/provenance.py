@@ -15,6 +15,9 @@ class Provenance(StrEnum):
     DERIVED = "derived"
 
 
+REPEATING = frozenset({Provenance.AGENT, Provenance.MEMORY, Provenance.DERIVED})
+"""What may say again what another text says."""
+
 AGENT_WRITER, PERSON_WRITER = "agent", "person"
 # Sources that a feature writes by itself; the files of all others come from elsewhere.
 _BY_PROTOCOL = {"memory": Provenance.MEMORY, "ckf": Provenance.DERIVED}

@@ -10,9 +10,12 @@ from uuid import UUID
 import anyio
 import orjson
 
-from pecia.kernel.errors import Json, Timeout
+from pecia.kernel.errors import Json, Timeout, Unprocessable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.audit.record import AuditRecord
+
+CLIENT_NAME, CLIENT_VERSION = "client.name", "client.version"
+"""Keys of a call's session: the client program as it calls itself. It grants nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,10 @@ class ClientReply:
 
     action: str
     content: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+class FormWithheld(Unprocessable):
+    """The client shows forms, but its answer would not count as a person's."""
 
 
 class InputRequired(Exception):

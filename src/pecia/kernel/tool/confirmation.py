@@ -18,7 +18,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
-from pecia.kernel.tool.call import Call, ClientReply
+from pecia.kernel.tool.call import Call, ClientReply, FormWithheld
 
 SQL = load_queries("pecia.kernel.tool", "confirmation.sql")
 
@@ -119,7 +119,11 @@ class Confirmations:
         return row is not None
 
     async def _ask_person(self, call: Call, act: ConfirmableAction, digest: bytes) -> None:
-        reply = await _reply(call, act)
+        withheld = ""
+        try:
+            reply = await _reply(call, act)
+        except FormWithheld as error:
+            reply, withheld = ClientReply("cancel"), f" No form was shown: {error.message}."
         if reply.action == "accept":
             return
         if reply.action == "decline":
@@ -127,7 +131,7 @@ class Confirmations:
         waits = await self._add_pending(call, act, digest)
         raise ConfirmationRequired(
             f"a person must confirm this first: `pecia confirm {waits}` in a "
-            "terminal, or the console. Then make the same call again.",
+            f"terminal, or the console. Then make the same call again.{withheld}",
             confirmation=waits,
             kind=act.kind,
             question=act.question,
@@ -173,5 +177,7 @@ async def _reply(call: Call, act: ConfirmableAction) -> ClientReply:
         )
     try:
         return await call.elicit_confirmation(KEY, act.question, FORM)
+    except FormWithheld:
+        raise
     except Unprocessable:
         return ClientReply("cancel")

@@ -36,6 +36,8 @@ MAX_TITLE_CHARS = 100
 CUT = "…"
 
 MAX_HEADINGS = 3
+MAX_LEAD_CHARS = 160
+"""Of a paragraph before the chunk that continues it."""
 MAX_COPIES = 3
 MAX_GROUP = 3
 """Neighbouring hits in one passage; more begin another."""
@@ -108,6 +110,7 @@ class PassageOut(Output):
         default=None, description="How likely it answers: the same scale in every search."
     )
     copies: list[str] | None = None
+    repeats: str | None = Field(default=None, description="The original that says the same.")
     url: str | None = None
     explain: dict[str, Any] | None = None
 
@@ -331,6 +334,8 @@ def _blocks(shown: Iterable[ShownPassage]) -> Iterator[str]:
         where = f" — {passage.where[:MAX_WHERE_CHARS]}" if passage.where else ""
         chunk = f" chunk {passage.facts['seq']}" if "seq" in passage.facts else ""
         lines = [f"[{number}] {title}{where} ({passage.provenance.value})", f"{passage.uri}{chunk}"]
+        if repeated := passage.facts.get("repeats"):
+            lines.append(f"Repeats {repeated}: cite that")
         if passage.copies:
             lines.append(f"The same in {', '.join(passage.copies)}")
         # Quoted, so that no text can pass for the line of a hit.
@@ -416,6 +421,7 @@ def _to_passage(
         "revision": it.revision_id,
         "rank": round(best.rank, 4),
         "match": _best_match(group),
+        "repeats": _repeated_uri(best),
         "url": link(it),
         "explain": dict(best.why) if best.why is not None else None,
     }
@@ -425,7 +431,7 @@ def _to_passage(
     return Passage(
         uri,
         title,
-        describe_position(it),
+        describe_position(it, [hit.passage.page_no for hit in group.hits]),
         kind,
         excerpts,
         facts,
@@ -433,19 +439,31 @@ def _to_passage(
     )
 
 
+def _repeated_uri(hit: SearchHit) -> str | None:
+    return file_uri(hit.repeats.source_id, hit.repeats.key) if hit.repeats else None
+
+
 def _best_match(group: HitGroup) -> float | None:
     found = [it.match for it in group.hits if it.match is not None]
     return round(max(found), 3) if found else None
 
 
-def describe_position(chunk: HydratedChunk) -> str:
-    """Where a chunk stands: its headings, and its page, slide, sheet or time."""
+def describe_position(chunk: HydratedChunk, pages: Sequence[int | None] = ()) -> str:
+    """Where a chunk stands: its headings, and its page, slide, sheet or time; and the pages of its
+    neighbours. Long headings are cut, never the page."""
     path = [it for it in chunk.headings if it != chunk.title][-MAX_HEADINGS:]
-    return ", ".join(it for it in (" › ".join(path), *_units(chunk)) if it)
+    units = ", ".join(_units(chunk, sorted({it for it in pages if it is not None})))
+    headings = " › ".join(path)
+    room = max(0, MAX_WHERE_CHARS - len(units) - 2) if units else MAX_WHERE_CHARS
+    if len(headings) > room:
+        headings = f"{headings[: max(0, room - 1)]}{CUT}" if room > 1 else ""
+    return ", ".join(it for it in (headings, units) if it)[:MAX_WHERE_CHARS]
 
 
-def _units(chunk: HydratedChunk) -> Iterator[str]:
-    if chunk.page_no is not None:
+def _units(chunk: HydratedChunk, pages: Sequence[int]) -> Iterator[str]:
+    if len(pages) > 1:
+        yield f"pages {pages[0]}–{pages[-1]}"
+    elif chunk.page_no is not None:
         yield f"page {chunk.page_no}"
     elif chunk.ts_start_ms is not None:
         yield f"at {chunk.unit_label or f'{chunk.ts_start_ms // 1000} s'}"
@@ -468,11 +486,21 @@ def _excerpt(hit: SearchHit, taken: Sequence[Span]) -> Excerpt:
     return Excerpt(
         start,
         window.text[start - window.span.start : end - window.span.start],
-        core=Span(it.start, it.end),
+        core=Span(_paragraph_start(hit, start), it.end),
         focus=hit.focus,
         prefix=window.prefix,
         core_prefix=it.prefix,
     )
+
+
+def _paragraph_start(hit: SearchHit, first: int) -> int:
+    """Where the paragraph begins in which the chunk does, if that is near: a term may stand there
+    that the chunk explains. Not before `first`."""
+    it, window = hit.passage, hit.window
+    before = window.text[first - window.span.start : it.start - window.span.start]
+    paragraph = before[before.rfind("\n\n") + 2 :] if "\n\n" in before else before
+    is_near = len(paragraph.strip()) > 0 and len(paragraph) <= MAX_LEAD_CHARS
+    return it.start - len(paragraph) if is_near and not it.prefix else it.start
 
 
 def _words(chunk: HydratedChunk) -> list[str]:

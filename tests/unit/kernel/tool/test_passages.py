@@ -6,13 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pecia.kernel.corpus.provenance import Provenance, provenance_of, with_writer
+from pecia.kernel.corpus.search.hydrate import HydratedChunk
 from pecia.kernel.text.span import Span
 from pecia.kernel.tool.model import TextContent, ToolResult
 from pecia.kernel.tool.passages import (
+    MAX_WHERE_CHARS,
     Excerpt,
     Passage,
     SearchNotes,
     count_fitting,
+    describe_position,
     estimate_answer,
     first_words,
     fit_answer,
@@ -110,3 +113,17 @@ def test_who_wrote_a_text_is_read_from_its_extractor() -> None:
     assert provenance_of("memory") is Provenance.MEMORY
     assert provenance_of("ckf") is Provenance.DERIVED
     assert provenance_of("folder", "some agent") is Provenance.ORIGINAL
+
+
+def test_long_headings_are_cut_and_the_page_is_not() -> None:
+    headings = ("Chapter about everything that one may want to know " * 3, "Section " * 20)
+    chunk = HydratedChunk(
+        *(1, 1, "docs", "a.pdf", "A", "en", 1, 0, 0, 9, "some text", "", headings, ""),
+        *(117, None, None, "application/pdf", None, 1),
+    )
+    where = describe_position(chunk)
+    assert len(where) <= MAX_WHERE_CHARS
+    assert where.endswith("…, page 117")
+    assert describe_position(chunk, [118, 117]).endswith(", pages 117–118")
+    plain = chunk._replace(headings=("Short",), page_no=None)
+    assert describe_position(plain) == "Short"

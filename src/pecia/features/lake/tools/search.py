@@ -20,9 +20,15 @@ from pecia.features.lake.core.cursor import (
 from pecia.features.lake.downloads.link import DownloadLinks
 from pecia.features.lake.model import SourceId
 from pecia.kernel.corpus.file_uri import file_uri
-from pecia.kernel.corpus.provenance import AUTHORED_PROTOCOL, Provenance, provenance_of
+from pecia.kernel.corpus.provenance import (
+    AUTHORED_PROTOCOL,
+    REPEATING,
+    Provenance,
+    provenance_of,
+)
 from pecia.kernel.corpus.search.hydrate import HydratedChunk
 from pecia.kernel.corpus.search.match import NO_ANSWER_MATCH
+from pecia.kernel.corpus.search.repetition import rank_below_originals
 from pecia.kernel.corpus.search.search import Corpus, SearchHit, SearchMode, SearchRequest
 from pecia.kernel.corpus.search.search import SearchResult as Found
 from pecia.kernel.errors import Json
@@ -143,6 +149,7 @@ class HitOut(Output):
     revision: int
     url: str | None = Field(description="Opens the original, for some minutes.")
     rank: float
+    provenance: str = Field(description="original, written by a person or an agent, or a memory.")
     explain: dict[str, Any] | None = None
 
 
@@ -210,10 +217,15 @@ class SearchTools:
         and, if no hit answers, search again in the documents' own wording. Read: each hit's text
         holds its neighbours; when truncated, go on with get_file_window around its seq. Answer
         only from what you read and cite the file; if nothing answers, say so."""
-        found = await self._find(call, ask, ask.limit)
-        _record_returned(call, found.result.hits)
+        found = await self.find(call, ask, ask.limit)
+        record_returned(call, found.result.hits)
         hits = [
-            _format_hit(it, self._url(call, it.passage), self._title(call, it.passage))
+            _format_hit(
+                it,
+                self._url(call, it.passage),
+                self._title(call, it.passage),
+                self._provenance(call, it.passage, found.extractors),
+            )
             for it in found.result.hits
         ]
         return CitedOutput(_format_answer(ask, found, hits), _citations(found.result))
@@ -222,10 +234,10 @@ class SearchTools:
         """Search everything you may see; start here. Lead with the most distinctive terms; if no
         hit answers, search again in the documents' own wording. Hits are verbatim passages: `read`
         goes on from one. Answer only from what you read and cite its URI; else say so."""
-        found = await self._find(call, ask, min(ask.limit * 2, MAX_HITS))
+        found = await self.find(call, ask, min(ask.limit * 2, MAX_HITS))
         hits = found.result.hits
         groups, taken = group_hits(hits, ask.limit)
-        passages = self._passages(call, ask, found, groups)
+        passages = self.passages(call, ask, found, groups)
         left_out = 0
         if ask.max_tokens is not None:
             room = count_fitting(passages, self._notes(ask, found, 0), ask.max_tokens)
@@ -234,18 +246,22 @@ class SearchTools:
             # What follows comes on the next page: none of it may be in a passage of this one.
             taken = groups[-left_out].position
             groups, _ = group_hits(hits[:taken], ask.limit)
-            passages = self._passages(call, ask, found, groups)
-        _record_returned(call, hits[:taken])
+            passages = self.passages(call, ask, found, groups)
+        record_returned(call, hits[:taken])
         notes = self._notes(ask, found, taken)
         return fit_answer(passages, notes, ask.max_tokens, left_out)
 
-    async def _find(self, call: Call, ask: SearchContent, limit: int) -> FoundHits:
+    async def find(self, call: Call, ask: SearchContent, limit: int) -> FoundHits:
+        """The hits, under the caller's rights."""
         cursor = (
             decode_search_cursor(ask.cursor, _cursor_scope(ask))
             if ask.cursor is not None
             else SearchCursor()
         )
         question = _search_request(ask, cursor, limit)
+        if isinstance(ask, PassageSearch):
+            # Neighbours are joined to one passage, whose text is too short to show them all.
+            question = replace(question, fold_neighbours=False)
         with self.metrics.measure(SearchUser.of(call.caller), question.mode):
             ahead = self.corpus.prefetch(call.caller, question)
             async with self.corpus.store.reading(call.caller) as tx:
@@ -253,8 +269,20 @@ class SearchTools:
                 found = await self.corpus.search_in(tx, call.caller, question, ahead)
                 await self.sources.load(tx, call.caller, found)
                 extractors = await self._load_extractors(tx, call.caller, found)
-        found = replace(found, degraded=(*notes, *found.degraded))
+        derived = {
+            it.passage.id
+            for it in found.hits
+            if self._provenance(call, it.passage, extractors) in REPEATING
+        }
+        hits = tuple(rank_below_originals(found.hits, derived)) if derived else found.hits
+        found = replace(found, hits=hits, degraded=(*notes, *found.degraded))
         return FoundHits(found, cursor, extractors)
+
+    def _provenance(
+        self, call: Call, it: HydratedChunk, extractors: Mapping[int, str]
+    ) -> Provenance:
+        protocol = self.sources.get(call.caller, it.source_id).protocol
+        return provenance_of(protocol, extractors.get(it.revision_id, ""))
 
     async def _load_extractors(
         self, tx: Transaction, caller: Caller, found: Found
@@ -269,14 +297,14 @@ class SearchTools:
         rows = await tx.fetch_all(SQL["extractors"], revisions=sorted(authored))
         return {row["id"]: row["extractor"] for row in rows}
 
-    def _passages(
+    def passages(
         self, call: Call, ask: PassageSearch, found: FoundHits, groups: Sequence[HitGroup]
     ) -> list[Passage]:
+        """The groups as passages, each with its provenance."""
         linked: set[int] = set()
 
         def provenance(it: HydratedChunk) -> Provenance:
-            protocol = self.sources.get(call.caller, it.source_id).protocol
-            return provenance_of(protocol, found.extractors.get(it.revision_id, ""))
+            return self._provenance(call, it, found.extractors)
 
         def link(it: HydratedChunk) -> str | None:
             if not ask.links or it.file_id in linked:
@@ -294,7 +322,7 @@ class SearchTools:
             encode_search_cursor(after, _cursor_scope(ask)) if after else None,
             (*found.result.degraded, *([PAGES_END] if is_cut else [])),
             (CONSOLE_LINK.format(self.console_url),) if self.console_url else (),
-            is_unlikely=all(_is_unlikely(it) for it in found.result.hits),
+            is_unlikely=all(is_unlikely(it) for it in found.result.hits),
         )
 
     def _title(self, call: Call, it: HydratedChunk) -> str:
@@ -308,7 +336,7 @@ class SearchTools:
         return self.links.url(call.caller, it.source_id, it.key, it.revision_id)
 
 
-def _is_unlikely(hit: SearchHit) -> bool:
+def is_unlikely(hit: SearchHit) -> bool:
     return hit.match is not None and hit.match < NO_ANSWER_MATCH
 
 
@@ -328,7 +356,7 @@ def search_tools(it: SearchTools) -> tuple[AnyTool, ...]:
     )
 
 
-def _record_returned(call: Call, hits: Sequence[SearchHit]) -> None:
+def record_returned(call: Call, hits: Sequence[SearchHit]) -> None:
     for hit in hits:
         call.record_returned(hit.passage.source_id, [hit.passage.key])
 
@@ -402,7 +430,7 @@ def _format_answer(
     )
 
 
-def _format_hit(hit: SearchHit, url: str | None, title: str) -> HitOut:
+def _format_hit(hit: SearchHit, url: str | None, title: str, provenance: Provenance) -> HitOut:
     it = hit.passage
     return HitOut(
         source_id=it.source_id,
@@ -420,5 +448,6 @@ def _format_hit(hit: SearchHit, url: str | None, title: str) -> HitOut:
         revision=it.revision_id,
         url=url,
         rank=round(hit.rank, 6),
+        provenance=provenance.value,
         explain=dict(hit.why) if hit.why is not None else None,
     )

@@ -65,6 +65,12 @@ class IndexLag:
         waits = {tenant_id: now - it.since_s for tenant_id, it in self._behind.items()}
         return {tenant_id: wait for tenant_id, wait in waits.items() if wait >= STALL_TIMEOUT_S}
 
+    @property
+    def longest_s(self) -> float:
+        """How long the index that is behind the longest has not moved; 0 where none is behind."""
+        now = self._clock()
+        return max((now - it.since_s for it in self._behind.values()), default=0.0)
+
     def damaged_tenants(self) -> frozenset[UUID]:
         """The tenants whose index could not be read, until it was checked or rebuilt."""
         return self._damaged

@@ -107,7 +107,7 @@ class NeighbourChunk(NamedTuple):
 class SearchHit:
     """A passage that was found. `rank` is 1 for the best and falls from there; `match` is how
     likely it answers, None where the query has no words. `focus` is where most words of the query
-    stand together, in the file.
+    stand together, in the file. `repeats` is the original that a derived text says again.
     """
 
     passage: HydratedChunk
@@ -117,6 +117,7 @@ class SearchHit:
     rank: float
     match: float | None = None
     why: Mapping[str, Json] | None = None
+    repeats: HydratedChunk | None = None
 
 
 class ChunkReader:

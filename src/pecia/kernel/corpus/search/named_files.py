@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
+    detect_language,
     remove_stop_words,
     split_compounds,
     split_file_name,
@@ -43,6 +44,9 @@ _WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
 _SHORT_YEAR = re.compile(r"(?:fy|cy)(\d\d)")
 _SENTENCE_END = re.compile(r"[.!?:]")
+_NOUNS_HAVE_CAPITALS = frozenset({"de"})
+# A digit, or a capital within the word: PostgreSQL, GPL, 10K.
+_LATER_CAPITAL = re.compile(r"\d|(?<=.)[A-Z\u00c0-\u00de]")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 
 
@@ -130,9 +134,12 @@ def extract_proper_words(question: str) -> frozenset[str]:
     """The words written like names: with a digit, or with a capital where no sentence begins.
 
     A text that begins with a word of content is no question but a list of words, or a claim: there
-    the capital counts.
+    the capital counts. In German every noun has one, so that it says nothing.
     """
     found = [*_WORD.finditer(question)]
+    if detect_language(question) in _NOUNS_HAVE_CAPITALS:
+        marked = (it.group() for it in found if _LATER_CAPITAL.search(it.group()))
+        return frozenset(it.lower() for it in marked)
     first = [it.group() for it in found[:1] if it.group()[0].isupper()]
     leading = first if first and first[0].lower() in remove_stop_words(question) else []
     numbered = (it.group() for it in found if any(map(str.isdigit, it.group())))

@@ -38,6 +38,8 @@ class SearchRequest:
     modified_before: datetime | None = None
     rerank: bool = True
     explain: bool = False
+    fold_neighbours: bool = True
+    """Whether a chunk beside a better one gives way: who shows wide windows shows it anyway."""
 
 
 @dataclass(frozen=True, slots=True)

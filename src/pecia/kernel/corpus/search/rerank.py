@@ -32,8 +32,8 @@ DECAY = 0.85
 DUPLICATE_JACCARD = 0.8
 DUPLICATE_FACTOR = 0.3
 
-# Where files that were asked for all have a hit: what most readers see.
-FIRST_PAGE_HITS = 10
+# Where files that were asked for all have a hit: as many as agents are shown.
+FIRST_PAGE_HITS = 8
 
 
 class RankedHit(NamedTuple):

@@ -150,7 +150,7 @@ class Corpus:
             id_: estimate_match(
                 text, tokenize_query(plan.query, text.language), rarity, cosines.get(id_)
             )
-            for id_, text in _candidate_texts({it.id: it for it, _ in page}).items()
+            for id_, text in _candidate_texts(plan, {it.id: it for it, _ in page}).items()
         }
 
     async def _explain(
@@ -208,7 +208,7 @@ async def _rank_first(
     first, rest = fused[:margin], fused[margin:RERANK_DEPTH]
     if found.pool.close or not rest:
         return None
-    texts = _candidate_texts(await chunks.read([it.id for it in first]))
+    texts = _candidate_texts(plan, await chunks.read([it.id for it in first]))
     read = keep_fused_order(first, texts)
     return diversify_first([*read, *rank_unread(rest, read)], texts, plan.end)
 
@@ -224,7 +224,7 @@ async def _rank(
     if the page needs them.
     """
     chosen = found.pool.top(fused, RERANK_DEPTH)
-    texts = _candidate_texts(await chunks.read([it.id for it in chosen]))
+    texts = _candidate_texts(plan, await chunks.read([it.id for it in chosen]))
     if found.cosines and plan.ask.rerank:
         ranked = rerank(chosen, texts, plan.query, weight=weight)
     else:
@@ -236,7 +236,9 @@ async def _rank(
     return [*diverse, *rank_unread([it for it in fused if it.id not in read], ranked)]
 
 
-def _candidate_texts(chunks: dict[int, HydratedChunk]) -> dict[int, CandidateText]:
+def _candidate_texts(
+    plan: SearchPlan, chunks: dict[int, HydratedChunk]
+) -> dict[int, CandidateText]:
     return {
         id_: CandidateText(
             it.file_id,
@@ -245,7 +247,7 @@ def _candidate_texts(chunks: dict[int, HydratedChunk]) -> dict[int, CandidateTex
             " ".join(it.headings),
             it.language,
             page=it.page_no,
-            seq=it.seq,
+            seq=it.seq if plan.ask.fold_neighbours else None,
         )
         for id_, it in chunks.items()
     }

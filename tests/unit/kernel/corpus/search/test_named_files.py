@@ -112,6 +112,15 @@ def test_only_what_is_written_as_a_name_is_taken_for_the_beginning_of_one() -> N
     assert 0 < match_name({}, extract_proper_words("sales at Net"), "NETWORKS_2020.pdf")["net"] < 1
 
 
+def test_the_capitals_of_german_nouns_are_no_names() -> None:
+    asked = "Wer hat den Ratgeber zur Auswahl einer Distribution unter die GPL gestellt?"
+    assert extract_proper_words(asked) == {"gpl"}
+    assert extract_proper_words("Wie viel hat die Firma im Jahr 2021 mit PostgreSQL gespart?") == {
+        "2021",
+        "postgresql",
+    }
+
+
 def test_only_what_is_written_as_a_name_is_looked_for_in_a_title() -> None:
     files = [
         FileCandidate(1, "a.pdf", "Table of Contents", 50, 1.0),

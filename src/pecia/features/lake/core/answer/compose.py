@@ -1,0 +1,144 @@
+"""An answer out of quotations: a model's sentences that are borne out, or the passages alone. Pure.
+
+Nothing is shown that no quotation supports. What a model said beyond its quotations is replaced by
+them, and what it quoted wrongly is left out; both are counted.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pecia.features.lake.core.answer.prompt import ClaimedSentence
+from pecia.features.lake.core.answer.quotation import (
+    FileQuotation,
+    QuotablePassage,
+    deduplicate,
+    locate_quotation,
+    quote,
+    split_sentences,
+)
+from pecia.features.lake.core.answer.support import is_borne_out
+from pecia.kernel.text.span import Span
+from pecia.kernel.tool.passages import Excerpt
+
+MAX_PASSAGES = 6
+MAX_PASSAGE_CHARS = 900
+# Without a model, passages less likely to answer than this share of the best are not shown.
+MIN_MATCH_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SupportedSentence:
+    """A sentence with its quotations. Empty where only they are shown."""
+
+    text: str
+    quotations: tuple[FileQuotation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedReply:
+    """What holds of a model's answer. `dropped` sentences had no quotation that holds;
+    `reworded` said more than theirs, which are shown instead."""
+
+    sentences: tuple[SupportedSentence, ...]
+    dropped: int = 0
+    reworded: int = 0
+
+
+def check_reply(
+    claimed: Sequence[ClaimedSentence], passages: Sequence[QuotablePassage]
+) -> CheckedReply:
+    """The sentences that their quotations bear out."""
+    sentences: list[SupportedSentence] = []
+    dropped = reworded = 0
+    for it in claimed:
+        found = deduplicate(_locate(it, passages))
+        if not found:
+            dropped += 1
+        elif _says_no_more(it.text, found):
+            sentences.append(SupportedSentence(it.text, tuple(found)))
+        else:
+            reworded += 1
+            sentences.append(SupportedSentence("", tuple(found)))
+    return CheckedReply(tuple(_drop_repeated(sentences)), dropped, reworded)
+
+
+def keep_verified(
+    sentences: Sequence[SupportedSentence], verified: Sequence[FileQuotation]
+) -> list[SupportedSentence]:
+    """The sentences of which every quotation was verified."""
+    held = {it.place for it in verified}
+    return [it for it in sentences if all(quoted.place in held for quoted in it.quotations)]
+
+
+def select_passages(passages: Sequence[QuotablePassage]) -> list[FileQuotation]:
+    """The passages that answer, verbatim, those of one file together, the best file first."""
+    best = max((it.match or 0.0 for it in passages), default=0.0)
+    chosen = [it for it in passages if it.match is None or it.match >= best * MIN_MATCH_SHARE]
+    quoted = [
+        _quote_around_match(it, excerpt)
+        for it in chosen[:MAX_PASSAGES]
+        for excerpt in it.excerpts[:1]
+    ]
+    files = [*dict.fromkeys(it.place[:2] for it in quoted)]
+    return sorted(quoted, key=lambda it: files.index(it.place[:2]))
+
+
+def _locate(
+    claimed: ClaimedSentence, passages: Sequence[QuotablePassage]
+) -> Iterator[FileQuotation]:
+    for it in claimed.quotes:
+        if 1 <= it.passage <= len(passages):
+            found = locate_quotation(passages[it.passage - 1], it.words)
+            if found is not None:
+                yield found
+
+
+def _says_no_more(text: str, quotations: Sequence[FileQuotation]) -> bool:
+    context = " ".join(dict.fromkeys(it.passage.context for it in quotations))
+    languages = [it.passage.chunk.language for it in quotations]
+    return is_borne_out(text, [it.text for it in quotations], context, languages)
+
+
+def _drop_repeated(sentences: Sequence[SupportedSentence]) -> Iterator[SupportedSentence]:
+    """Without quotations alone that another sentence shows."""
+    shown = {it.place for sentence in sentences if sentence.text for it in sentence.quotations}
+    for it in sentences:
+        if it.text or any(quoted.place not in shown for quoted in it.quotations):
+            shown |= {quoted.place for quoted in it.quotations}
+            yield it
+
+
+def _quote_around_match(passage: QuotablePassage, excerpt: Excerpt) -> FileQuotation:
+    """Whole sentences around what matched, in the chunk that was found, as many as fit."""
+    core = _within(excerpt, excerpt.core)
+    if core.size <= MAX_PASSAGE_CHARS:
+        return quote(passage, excerpt, core)
+    focus = _within(excerpt, excerpt.focus)
+    sentences = [
+        it for it in split_sentences(excerpt.text) if it.end > core.start and it.start < core.end
+    ]
+    touched = [
+        number
+        for number, it in enumerate(sentences)
+        if it.end > focus.start and it.start < max(focus.end, focus.start + 1)
+    ] or [0]
+    first = last = touched[0]
+    while True:
+        # What follows first: answers follow.
+        if last + 1 < len(sentences) and _fits(sentences[first], sentences[last + 1]):
+            last += 1
+        elif first > 0 and _fits(sentences[first - 1], sentences[last]):
+            first -= 1
+        else:
+            break
+    return quote(passage, excerpt, Span(sentences[first].start, sentences[last].end))
+
+
+def _fits(first: Span, last: Span) -> bool:
+    return last.end - first.start <= MAX_PASSAGE_CHARS
+
+
+def _within(excerpt: Excerpt, span: Span) -> Span:
+    size = len(excerpt.text)
+    start = min(max(span.start - excerpt.start, 0), size)
+    return Span(start, min(max(span.end - excerpt.start, start), size))
