@@ -52,6 +52,13 @@ BRIEF: tuple[LiteralString, ...] = (
     " WHERE tenant_id = %(t)s",
     "INSERT INTO wiki.live_copy SELECT tenant_id, id, 'n', 'i', 'b', 'd', 0, 1 FROM wiki.live"
     " WHERE tenant_id = %(t)s",
+    "INSERT INTO wiki.suggestion (tenant_id, source_id, key, writer)"
+    " SELECT %(t)s, 'wiki:notes', 'b.md', 'w'",
+    "INSERT INTO wiki.suggestion_piece"
+    " (tenant_id, suggestion_id, number, start_char, end_char, new)"
+    " SELECT tenant_id, id, 1, 0, 0, 'n' FROM wiki.suggestion WHERE tenant_id = %(t)s",
+    "INSERT INTO wiki.suggestion_comment (tenant_id, suggestion_id, number, writer, words)"
+    " SELECT tenant_id, id, 1, 'w', 'c' FROM wiki.suggestion WHERE tenant_id = %(t)s",
     "INSERT INTO memory.node SELECT tenant_id, id, n, '{Person}' FROM kernel.user_account,"
     " unnest(ARRAY['a', 'b']) AS n WHERE tenant_id = %(t)s",
     "INSERT INTO memory.edge SELECT tenant_id, owner, 'a-b', 'KNOWS', 'a', 'b' FROM memory.node"

@@ -177,6 +177,8 @@ def test_a_person_reads_what_was_done_what_was_not_and_what_to_do(ana: User) -> 
     done = ana.run("init")
     assert done.code == 1
     assert done.out.splitlines() == [
+        "Claude Code     skill added: ~/.claude/skills/pecia/SKILL.md",
+        "Cursor          skill added: ~/.cursor/skills/pecia/SKILL.md",
         "Claude Code     added   ~/.claude.json",
         "Cursor          added   ~/.cursor/mcp.json",
         "VS Code         kept    ~/.config/Code/User/mcp.json  "

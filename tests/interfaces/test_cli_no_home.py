@@ -2,8 +2,8 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,9 +12,10 @@ import pytest
 from typer.main import get_command
 
 from pecia.app.app import SETTINGS
+from pecia.interfaces.cli.command_table import COMMANDS
 from pecia.interfaces.cli.commands.shortcuts import SHORTCUTS
-from pecia.interfaces.cli.main import build_commands
-from pecia.interfaces.cli.tools.backend import describe_tools, find_tool
+from pecia.interfaces.cli.tools.backend import find_tool, list_offline_tools
+from pecia.interfaces.cli.typer_app import build_app
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import ClusterOptions
 from pecia.kernel.store.cluster.paths import find_cluster_paths
@@ -27,34 +28,41 @@ SET_UP = {
 }
 # Commands that need no home at all: they read files, settings, or a server that is named.
 NEEDS_NONE = {
-    *("version", "config", "smoke", "mcp smoke", "okf validate", "okf lint", "okf index"),
-    *("eval retrieval", "ckf compile", "ckf validate", "ckf diff", "ckf slice", "ckf verify"),
+    *("config", "smoke", "mcp smoke", "okf validate", "okf lint", "okf index"),
+    *(
+        "eval retrieval",
+        "eval ckf",
+        "ckf compile",
+        "ckf validate",
+        "ckf diff",
+        "ckf slice",
+        "ckf verify",
+    ),
     *("cascade list", "cascade show", "cascade search", "cascade links", "cascade diff"),
     *("cascade conflicts", "cascade stale", "cascade problems"),
 }
+# What a client runs when a session begins and ends: silent, and never a failure of that session.
+HOOKS = {"hook recall", "hook capture"}
 # Commands that look at the file they were given first, and refuse that one here.
-FILE_FIRST = {"ckf publish", "eval questions", "group import"}
+FILE_FIRST = {"ckf publish", "eval questions", "group import", "memory import", "memory export"}
 
 TOOLS = {it.words: it.tool for it in SHORTCUTS} | {"call": "lake.list_sources"}
 
 
-def leaves(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Every command, groups that run by themselves included."""
-    if not hasattr(command, "commands"):
-        yield " ".join(words), command
-        return
-    if words and command.invoke_without_command:
-        yield " ".join(words), command
-    for name, inner in command.commands.items():
-        yield from leaves(inner, (*words, name))
+ENTRIES = {it.words: it for it in COMMANDS}
+EVERY = {*ENTRIES, *TOOLS}
 
 
-EVERY = dict(leaves(get_command(build_commands())))
+def typer_command(words: str) -> Any:
+    command: Any = get_command(build_app([ENTRIES[words].module]))
+    for word in words.split():
+        command = command.commands[word]
+    return command
 
 
 @cache
 def tool_schemas() -> list[Any]:
-    return describe_tools(
+    return list_offline_tools(
         load_settings(SETTINGS, flags={}, environ={}, project_file=None, user_file=None)
     )
 
@@ -65,8 +73,13 @@ def arguments(words: str, folder: Path) -> list[str]:
         schema = find_tool(tool_schemas(), tool).schema
         given = {it: value_of(schema["properties"][it]) for it in schema.get("required", ())}
         return [*([tool] if words == "call" else []), "--args", json.dumps(given)]
+    if ENTRIES[words].is_direct:
+        direct = import_module(ENTRIES[words].module).COMMANDS[words]
+        # `remember` would read what it is not given from stdin.
+        needed = direct.required or (("words",) if words == "remember" else ())
+        return [flag for it in needed for flag in (f"--{it}", "some")]
     found: list[str] = []
-    for param in EVERY[words].params:
+    for param in typer_command(words).params:
         if param.required:
             given = {"id_": str(uuid4())}.get(param.name, "some")
             given = str(folder / "some.txt") if "file" in param.name else given
@@ -90,7 +103,7 @@ def ran(words: str, home: Path) -> "subprocess.CompletedProcess[str]":
     return pecia_at(home, *words.split(), *arguments(words, home))
 
 
-@pytest.mark.parametrize("words", sorted({*EVERY} - SET_UP - NEEDS_NONE))
+@pytest.mark.parametrize("words", sorted({*EVERY} - SET_UP - NEEDS_NONE - HOOKS))
 def test_a_command_without_a_home_makes_none_and_says_how_one_is_started(
     words: str, tmp_path: Path
 ) -> None:
@@ -112,6 +125,14 @@ def test_a_command_that_needs_no_home_makes_none(words: str, tmp_path: Path) -> 
     assert not (tmp_path / "pecia").exists()
 
 
+@pytest.mark.parametrize("words", sorted(HOOKS))
+def test_a_hook_without_a_home_is_silent_and_makes_none(words: str, tmp_path: Path) -> None:
+    done = ran(words, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert find_cluster_paths(tmp_path / "pecia", ClusterOptions().system) is None
+    assert not (tmp_path / "pecia").exists()
+
+
 def test_an_empty_home_stays_empty(tmp_path: Path) -> None:
     home = tmp_path / "pecia"
     home.mkdir()
@@ -121,5 +142,19 @@ def test_an_empty_home_stays_empty(tmp_path: Path) -> None:
         assert [*home.iterdir()] == [], words
 
 
+def test_the_doctor_names_a_damaged_pointer_and_the_other_findings(tmp_path: Path) -> None:
+    home = tmp_path / "pecia"
+    home.mkdir()
+    (home / "postgres.json").write_text('{"clust')
+    done = pecia_at(tmp_path, "doctor", "--json")
+    found = {it["check"]: it for it in json.loads(done.stdout)["findings"]}
+    assert done.returncode == 1
+    assert found["home"]["state"] == "ok"
+    assert found["database"]["state"] == "fail"
+    assert f"{home / 'postgres.json'} is damaged" in found["database"]["found"]
+    assert "pecia restore" in found["database"]["advice"]
+    assert "pecia doctor" not in found["database"]["found"]
+
+
 def test_the_lists_of_exceptions_name_commands_that_exist() -> None:
-    assert {*SET_UP, *NEEDS_NONE, *FILE_FIRST} <= {*EVERY}
+    assert {*SET_UP, *NEEDS_NONE, *HOOKS, *FILE_FIRST} <= {*EVERY}

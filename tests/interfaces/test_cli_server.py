@@ -121,7 +121,7 @@ def test_a_token_in_the_environment_is_who_asks(shell: Shell, notes: Path) -> No
     refused = shell.run("user", "add", "bo", env=env)
     assert refused.code == 1
     assert "[FORBIDDEN] add_user needs the scope pecia.admin" in refused.err
-    shell.ok("token", "revoke", made["id"])
+    shell.ok("token", "revoke", made["id"], "--yes")
     gone = shell.run("call", "whoami", "--json", env=env)
     assert gone.code == 1
     assert gone.document["error"]["code"] == "AUTH_REQUIRED"
@@ -147,7 +147,8 @@ def test_a_server_of_another_version_is_told_of(shell: Shell, notes: Path) -> No
             with shell.foreground("status", "--json") as asking:
                 body = json.dumps({"version": "9.9.9", "instance": "next", "mode": "local"})
                 answer = f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode()
-                for _ in range(2):
+                # Health, readiness, and what it says of its database.
+                for _ in range(3):
                     connection, _ = listener.accept()
                     with connection:
                         connection.recv(65536)

@@ -51,7 +51,7 @@ def test_an_administrator_keeps_spaces_of_a_server(shell: Shell) -> None:
         assert (listed["name"], listed["enabled"]) == ("guide", False)
         refused = shell.run("space", "add", "/etc", env=env)
         assert (refused.code, "--space-root" in refused.err) == (1, True)
-        shell.ok("space", "remove", "guide", env=env)
+        shell.ok("space", "remove", "guide", "--yes", env=env)
         assert shell.ok("space", "list", "--json", env=env).document["spaces"] == []
         assert (root / "handbook/a.md").exists()
         server.send_signal(signal.SIGTERM)

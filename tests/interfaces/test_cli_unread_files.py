@@ -71,7 +71,7 @@ def test_the_doctor_and_the_status_name_a_source_whose_crawl_failed(shell: Shell
     assert (said["state"], "the last crawl failed" in said["found"]) == ("warn", True)
     assert "pecia source crawl gone" in said["advice"]
     assert "gone: the folder" in str(shell.ok("status", "--json").document["sources"]["failed"])
-    shell.ok("source", "remove", "gone")
+    shell.ok("source", "remove", "gone", "--yes")
 
 
 def test_a_source_at_a_folder_that_is_not_there_is_refused_and_not_made(shell: Shell) -> None:

@@ -225,7 +225,11 @@ async def test_a_client_that_would_answer_its_own_question_is_not_asked(
     ask: Shape = {"name": "add_server", "arguments": arguments}
     said = (await modern(local, ask, {"elicitation": {"form": {}}}, token))["result"]
     assert "inputRequests" not in said
-    assert said["structuredContent"]["error"]["code"] == "CONFIRMATION_REQUIRED"
+    error = said["structuredContent"]["error"]
+    assert error["code"] == "CONFIRMATION_REQUIRED"
+    assert f"`pecia confirm {error['confirmation']}`" in error["message"]
+    assert "No form was shown" in error["message"]
+    assert "`pecia mcp`" in error["message"]
 
     async def accept(context: Any, params: Any) -> types.ElicitResult:
         return types.ElicitResult(action="accept", content={})
@@ -241,6 +245,8 @@ async def test_a_client_that_would_answer_its_own_question_is_not_asked(
     ):
         answer = await client.call_tool("add_server", arguments)
     assert answer.is_error
+    assert answer.structured_content is not None
+    assert "No form was shown" in answer.structured_content["error"]["message"]
     assert not mark.exists()
 
 

@@ -1,13 +1,16 @@
 """What a server changes about its tools: no agent approves it, and a person to the letter."""
 
+import shlex
+import sys
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 
 from pecia.kernel.errors import ConfirmationRequired, Forbidden, Json
 from pecia.kernel.tool.null_channel import NULL_CHANNEL
 from tests.conftest import House
-from tests.unit.features.hub.hub_server import HubServer, grounded, site
+from tests.unit.features.hub.hub_server import PROGRAM, HubServer, grounded, site
 from tests.unit.features.hub.upstream import Site
 
 pytestmark = pytest.mark.anyio
@@ -52,3 +55,33 @@ async def test_no_agent_approves_what_a_server_changed_and_a_yes_is_to_the_lette
     await ground.app.confirmations.confirm(ground.ana, later)
     done = await ground.call_on(NULL_CHANNEL, ground.ana, "approve_tools", ask)
     assert [it["state"] for it in done["tools"]] == ["approved"]
+
+
+async def test_tools_of_a_server_that_was_down_when_it_was_added_wait(
+    ground: HubServer, tmp_path: Path
+) -> None:
+    program = tmp_path / "server"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    made = await ground.call(ground.ana, "add_server", server="late", command=str(program))
+    assert (made["state"], made["tools"]) == ("down", 0)
+    program.write_text(f"#!/bin/sh\nexec {shlex.join([sys.executable, PROGRAM])}\n")
+    checked = await ground.call(ground.ana, "check_server", server="late")
+    assert (checked["state"], checked["tools"], checked["waiting"]) == ("up", 0, 10)
+    with pytest.raises(Forbidden, match="is new and not approved yet"):
+        await ground.ask(ground.bo, "late", "echo", text="hi")
+    await ground.call(ground.ana, "approve_tools", server="late")
+    assert (await ground.ask(ground.bo, "late", "echo", text="hi")).content
+
+
+async def test_tools_of_a_server_that_had_none_when_it_was_added_wait(
+    ground: HubServer, house: House
+) -> None:
+    async with site(house) as (url, it):
+        tools = dict(it.server.upstream.tools)
+        it.server.upstream.tools.clear()
+        made = await ground.call(ground.ana, "add_server", server="empty", url=f"{url}/mcp")
+        assert (made["state"], made["tools"]) == ("up", 0)
+        it.server.upstream.tools.update(tools)
+        checked = await ground.call(ground.ana, "check_server", server="empty")
+        assert (checked["tools"], checked["waiting"]) == (0, len(tools))

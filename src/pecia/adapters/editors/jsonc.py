@@ -75,6 +75,78 @@ def drop(text: str, path: Sequence[str]) -> str:
     return text
 
 
+def append(text: str, path: Sequence[str], value: Json) -> str:
+    """The text with that value as the last of the list at that path, which is made if missing."""
+    page = _page(text)
+    found = _find_member(page, path)
+    if found is None:
+        return put(text, path, [value])
+    items = _list_items(page, found)
+    close = found.end - 1
+    laid = json.dumps(value, ensure_ascii=False)
+    if not items:
+        return text[: found.value + 1] + laid + text[found.value + 1 :]
+    last = items[-1][1]
+    has_comma = "," in page.bare[last:close]
+    own = page.own_indent(items[0][0])
+    lead = " " if own is None else page.new_line + own
+    # Behind the comma that is there, or with one of ours.
+    at = page.bare.index(",", last) + 1 if has_comma else last
+    piece = f"{lead}{laid}," if has_comma else f",{lead}{laid}"
+    return text[:at] + piece + text[at:]
+
+
+def drop_item(text: str, path: Sequence[str], number: int) -> str:
+    """The text without that item of the list at that path."""
+    page = _page(text)
+    found = _find_member(page, path)
+    if found is None:
+        return text
+    items = _list_items(page, found)
+    start, end = items[number]
+    comma = page.bare.find(",", end, found.end - 1)
+    is_last = number + 1 == len(items)
+    if comma >= 0 and (not is_last or number == 0):
+        end = comma + 1
+    elif number:
+        # With the comma before it, and the white space between: comments there stay.
+        before = page.bare.find(",", items[number - 1][1], start)
+        if comma < 0:
+            kept = text[before + 1 : start]
+            return text[:before] + (kept.rstrip() if kept.strip() else "") + text[end:]
+        end = comma + 1
+    start, end = _whole_lines(page, start, end)
+    return text[:start] + text[end:]
+
+
+def _find_member(page: "_Page", path: Sequence[str]) -> "_Member | None":
+    if not page.plain.strip():
+        return None
+    at, found = page.root, None
+    for depth, key in enumerate(path):
+        found = page.object_at(at).member(key)
+        if found is None:
+            return None
+        if depth < len(path) - 1:
+            at = _inside(page, found)
+    return found
+
+
+def _list_items(page: "_Page", member: "_Member") -> list[tuple[int, int]]:
+    """Where each item of a list begins and ends."""
+    if page.plain[member.value] != "[":
+        raise InvalidFormat(f"`{member.key}` in it is not a list", field=member.key)
+    found: list[tuple[int, int]] = []
+    at = _skip_space(page.plain, member.value + 1)
+    while page.plain[at] != "]":
+        end = _DECODER.raw_decode(page.plain, at)[1]
+        found.append((at, end))
+        at = _skip_space(page.plain, end)
+        if page.plain[at] == ",":
+            at = _skip_space(page.plain, at + 1)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Member:
     """Where a key begins, and where its value begins and ends."""

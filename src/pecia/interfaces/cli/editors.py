@@ -19,6 +19,7 @@ from pecia.kernel.settings.account import home_folder
 
 if TYPE_CHECKING:
     from pecia.adapters.editors.catalog import CodeEditor, Machine
+    from pecia.adapters.editors.companions import CompanionOutcome
     from pecia.adapters.editors.install import EditorOutcome
     from pecia.adapters.editors.plan import EntryRequest
 
@@ -179,6 +180,26 @@ def show_outcomes(
         terminal.print_line(line)
     if not outcomes:
         terminal.print_line("No editor's file was changed. `pecia init` adds Pecia later.")
+
+
+def show_companions(
+    terminal: Terminal,
+    machine: "Machine",
+    outcomes: Sequence["CompanionOutcome"],
+    *,
+    dry_run: bool = False,
+) -> None:
+    """Print what became of hooks and skills. What was there already is not worth a line."""
+    for it in outcomes:
+        if it.status == "unchanged":
+            continue
+        word = STATUS_TEXTS[it.status].would if dry_run else STATUS_TEXTS[it.status].done
+        where = shorten_path(machine, it.file) + (f"  ({it.why})" if it.why else "")
+        terminal.print_line(f"{it.client.title:<15} {it.what} {word}: {where}")
+    if any(
+        it.client.id == "codex" and it.what == "hooks" and it.status == "written" for it in outcomes
+    ):
+        terminal.print_line("Codex runs hooks after you have trusted them: type /hooks there.")
 
 
 def next_steps(

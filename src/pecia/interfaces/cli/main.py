@@ -1,55 +1,29 @@
-"""The entry point of the command line: every command, and the one place that renders failures."""
+"""The entry point of the command line: which command runs, and the one place that renders failures.
+
+Imports as little as each command allows: `--help` and completion are answered from tables, a tool
+is called without Typer, and Typer loads the module of its command only.
+"""
 
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import cast
-
-import typer
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 from pecia import __version__
-from pecia.interfaces.cli.cipher import cipher
-from pecia.interfaces.cli.commands import (
-    call,
-    ckf,
-    config,
-    init,
-    mcp,
-    okf,
-    serve,
-    shortcuts,
-    start,
-    status,
-    stop,
-    worker,
-)
-from pecia.interfaces.cli.commands.admin import (
-    backup,
-    group_import,
-    index,
-    migrate,
-    operator,
-    secrets,
-)
-from pecia.interfaces.cli.commands.cascade import cascade
-from pecia.interfaces.cli.commands.doctor import doctor
-from pecia.interfaces.cli.commands.evaluation import evaluate
-from pecia.interfaces.cli.commands.source import crawl, credential, upload
-from pecia.interfaces.cli.output.terminal import (
-    EXIT_MISUSED,
-    EXIT_OK,
-    CommandUsageError,
-    Terminal,
-    terminal_of,
-    with_config,
-)
-from pecia.interfaces.cli.tools import confirmation
-from pecia.kernel.errors import InvalidInput, PeciaError
+from pecia.interfaces.cli.command_table import COMMANDS, GROUPS, CommandEntry, ToolShortcut
+from pecia.interfaces.cli.commands.shortcuts import SHORTCUTS
 
-EXIT_INTERRUPTED = 130
+if TYPE_CHECKING:
+    from pecia.interfaces.cli.output.terminal import Terminal
+    from pecia.kernel.errors import PeciaError
 
-EPILOG = "Every command takes --json (one JSON document on stdout) and --debug (tracebacks)."
+EXIT_OK, EXIT_MISUSED, EXIT_INTERRUPTED = 0, 2, 130
+HELP_WORDS = ("--help", "-h")
+VERSION_WORDS = ("--version", "-V")
+CALL = "call"
+
+ENTRIES: dict[str, CommandEntry | ToolShortcut] = {it.words: it for it in (*COMMANDS, *SHORTCUTS)}
 
 
 def main() -> None:
@@ -57,38 +31,179 @@ def main() -> None:
     raise SystemExit(run(sys.argv[1:]))
 
 
+def cipher_main() -> None:
+    """The program `cipher`: `pecia cipher`, for clients whose configuration names that program."""
+    raise SystemExit(run(["cipher", *sys.argv[1:]]))
+
+
 def run(words: Sequence[str]) -> int:
     """Run one command; its exit code."""
-    words, terminal = split_global_options(words)
+    if (code := _answer_from_tables(words)) is not None:
+        return code
+    from pecia.interfaces.cli.output.terminal import Terminal
+
+    terminal = Terminal("--json" in words, "--debug" in words)
     try:
-        code = build_commands()(list(words), prog_name="pecia", obj=terminal, standalone_mode=False)
-        return code if isinstance(code, int) else EXIT_OK
-    except PeciaError as error:
-        return terminal.print_error(error)
-    except CommandUsageError as misuse:
-        terminal.print_error(misuse.error)
-        return EXIT_MISUSED
-    except typer.TyperException as error:
-        # Without a message, its help has been shown already.
-        if said := error.format_message():
-            terminal.print_error(_usage_error(error, said))
-        return error.exit_code
+        words, terminal = split_global_options(words)
+        return _dispatch(list(words), terminal)
     except BrokenPipeError:
         # The reader closed the pipe. Without this the interpreter would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
-    except (typer.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         terminal.info("stopped")
         return EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the outermost handler.
-        cause = unwrap_group(error)
-        if isinstance(cause, PeciaError):
-            return terminal.print_error(cause)
-        return terminal.print_crash(cause if isinstance(cause, Exception) else error)
+        return _report_failure(terminal, error)
 
 
-def _usage_error(error: typer.TyperException, said: str) -> InvalidInput:
+def _answer_from_tables(words: Sequence[str]) -> int | None:
+    """Help, version and completion, which need nothing but the tables; None for all else."""
+    from pecia.interfaces.cli import help_text
+
+    match [*words]:
+        case ["__complete", *typed]:
+            from pecia.interfaces.cli.completion import print_candidates
+
+            print_candidates(typed)
+        case []:
+            sys.stdout.write(help_text.root_help())
+            return EXIT_MISUSED
+        case [("--help" | "-h" | "help")]:
+            sys.stdout.write(help_text.root_help())
+        case [("--version" | "-V" | "version")]:
+            sys.stdout.write(f"{__version__}\n")
+        case [*group, ("--help" | "-h")] | ["help", *group] if " ".join(group) in GROUPS:
+            sys.stdout.write(help_text.group_help(" ".join(group)))
+        case [*command, ("--help" | "-h")] | ["help", *command] if " ".join(command) in ENTRIES:
+            return _print_recorded_help(" ".join(command))
+        case _:
+            return None
+    return EXIT_OK
+
+
+def _print_recorded_help(command: str) -> int | None:
+    """The help of a command; None for a tool, whose arguments a server or the features know."""
+    from pecia.interfaces.cli.recorded_help import recorded_help
+
+    if (found := recorded_help(command)) is None:
+        return None
+    sys.stdout.write(found.text)
+    return EXIT_OK
+
+
+def _dispatch(words: list[str], terminal: "Terminal") -> int:
+    first, *rest = words or ["--help"]
+    if first == "help":
+        return run([*rest, "--help"])
+    if first == "version" or first in VERSION_WORDS:
+        terminal.print_result({"version": __version__}, lambda it: it.print_line(__version__))
+        return EXIT_OK
+    if first == "completion":
+        from pecia.interfaces.cli.completion import print_script
+
+        return print_script(terminal, rest)
+    if first in HELP_WORDS:
+        return run([first])
+    return _run_entry(find_entry(words), words, terminal)
+
+
+def _run_entry(entry: CommandEntry | ToolShortcut, words: list[str], terminal: "Terminal") -> int:
+    rest = words[len(entry.words.split()) :]
+    if isinstance(entry, ToolShortcut):
+        from pecia.interfaces.cli.tools.run import run_shortcut
+
+        run_shortcut(terminal, entry, rest)
+        return EXIT_OK
+    if entry.words == CALL:
+        from pecia.interfaces.cli.commands.call import run_call
+
+        return run_call(terminal, rest)
+    if entry.is_direct:
+        from pecia.interfaces.cli.tools.direct import run_direct
+
+        command = import_module(entry.module).COMMANDS[entry.words]
+        return run_direct(terminal, entry.words, command, rest)
+    from pecia.interfaces.cli.typer_app import build_app
+
+    code = build_app([entry.module])(words, prog_name="pecia", obj=terminal, standalone_mode=False)
+    return code if isinstance(code, int) else EXIT_OK
+
+
+def find_entry(words: Sequence[str]) -> CommandEntry | ToolShortcut:
+    """The command that these words begin with; a usage error with the nearest where there is none.
+
+    A group without a command of its own says which it has.
+    """
+    for length in (3, 2, 1):
+        if entry := ENTRIES.get(" ".join(words[:length])):
+            return entry
+    from pecia.interfaces.cli.output.terminal import CommandUsageError
+
+    raise CommandUsageError(_unknown_command(words))
+
+
+def _unknown_command(words: Sequence[str]) -> "PeciaError":
+    from pecia.interfaces.cli.help_text import list_commands
+    from pecia.kernel.errors import InvalidInput, MissingField
+    from pecia.kernel.tool.suggestion import suggest_name
+
+    lengths = (it for it in (2, 1) if " ".join(words[:it]) in GROUPS)
+    group = " ".join(words[: next(lengths, 0)])
+    known = list_commands(group)
+    command = f"pecia {group}".strip()
+    hint = f"{command} --help"
+    rest = words[len(group.split()) :]
+    if not rest:
+        return MissingField(
+            f"{command} needs a command: {', '.join(known)}", field="command", hint=hint
+        )
+    kind = "option" if rest[0].startswith("-") else "command"
+    near = suggest_name(rest[0], [*known, *HELP_WORDS, *VERSION_WORDS, "--config", "--json"])
+    return InvalidInput(
+        f"there is no {kind} {rest[0]!r} of {command}{near}",
+        field="command",
+        got=rest[0],
+        hint=hint,
+    )
+
+
+def _report_failure(terminal: "Terminal", error: Exception) -> int:
+    from pecia.interfaces.cli.output.terminal import CommandUsageError
+    from pecia.kernel.errors import PeciaError
+
+    if isinstance(error, CommandUsageError):
+        terminal.print_error(error.error)
+        return EXIT_MISUSED
+    cause = unwrap_group(error)
+    if isinstance(cause, PeciaError):
+        return terminal.print_error(cause)
+    if (code := _typer_failure(terminal, error)) is not None:
+        return code
+    return terminal.print_crash(cause if isinstance(cause, Exception) else error)
+
+
+def _typer_failure(terminal: "Terminal", error: Exception) -> int | None:
+    """The exit code of what Typer raised; None where it was something else."""
+    if "typer" not in sys.modules:
+        return None
+    import typer
+
+    if isinstance(error, typer.Abort):
+        terminal.info("stopped")
+        return EXIT_INTERRUPTED
+    if not isinstance(error, typer.TyperException):
+        return None
+    # Without a message, its help has been shown already.
+    if said := error.format_message():
+        terminal.print_error(_usage_error(error, said))
+    return error.exit_code
+
+
+def _usage_error(error: Exception, said: str) -> "PeciaError":
     """What is wrong with a command: its option or argument, and whose help says what is right."""
+    from pecia.kernel.errors import InvalidInput
+
     option, context = getattr(error, "param", None), getattr(error, "ctx", None)
     command = context.command_path if context else "pecia"
     field = option.name if option and option.name else "command"
@@ -103,64 +218,24 @@ def unwrap_group(error: BaseException) -> BaseException:
     return unwrap_group(group.exceptions[0]) if len(group.exceptions) == 1 else group
 
 
-def split_global_options(words: Sequence[str]) -> tuple[list[str], Terminal]:
-    """Take --json and --debug out, wherever they stand before a `--`."""
+def split_global_options(words: Sequence[str]) -> "tuple[list[str], Terminal]":
+    """Take --json, --plain and --debug out, wherever they stand before a `--`, and --config where
+    it stands before the command."""
+    from pathlib import Path
+
+    from pecia.interfaces.cli.output.terminal import CommandUsageError, Terminal
+    from pecia.kernel.errors import MissingField
+
     end = words.index("--") if "--" in words else len(words)
     ours, rest = words[:end], words[end:]
-    kept = [it for it in ours if it not in ("--json", "--debug")]
-    return [*kept, *rest], Terminal("--json" in ours, "--debug" in ours)
-
-
-def build_commands() -> typer.Typer:
-    """All commands. Making them imports neither the web stack nor the database driver."""
-    app = typer.Typer(
-        name="pecia",
-        epilog=EPILOG,
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-    )
-    app.callback()(with_options)
-    for command in (
-        start,
-        init,
-        stop,
-        status,
-        call,
-        confirmation,
-        ckf,
-        config,
-        doctor,
-        evaluate,
-        index,
-        serve,
-        worker,
-        migrate,
-        backup,
-        operator,
-        mcp,
-        cipher,
-        cascade,
-        okf,
-    ):
-        command.add_to(app)
-    groups = shortcuts.add_to(app)
-    secrets.add_to(groups["secret"])
-    group_import.add_to(groups["group"])
-    crawl.add_to(groups["source"])
-    credential.add_to(groups["source"])
-    upload.add_to(groups["source"])
-    app.command()(version)
-    return app
-
-
-def with_options(
-    ctx: typer.Context,
-    config: Path | None = typer.Option(None, help="A configuration file, in place of the user's."),
-) -> None:
-    """Find, read, compile, write, layer and remember knowledge."""
-    ctx.obj = with_config(terminal_of(ctx), config)
-
-
-def version(ctx: typer.Context) -> None:
-    """The version of this program."""
-    terminal_of(ctx).print_result({"version": __version__}, lambda it: it.print_line(__version__))
+    kept = [it for it in ours if it not in ("--json", "--plain", "--debug")]
+    config: Path | None = None
+    while kept and kept[0].partition("=")[0] == "--config":
+        _, is_given, value = kept.pop(0).partition("=")
+        if not is_given and not kept:
+            raise CommandUsageError(
+                MissingField("--config needs a file", field="config"), hint="pecia --help"
+            )
+        config = Path(value if is_given else kept.pop(0))
+    terminal = Terminal("--json" in ours, "--debug" in ours, config, "--plain" in ours)
+    return [*kept, *rest], terminal

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.kernel.errors import InvalidFormat
-from pecia.kernel.settings.account import home_folder
+from pecia.kernel.settings.account import data_folder, home_folder
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.layers.values import FlagValue
@@ -17,6 +17,9 @@ TOKEN_VARIABLE = "PECIA_TOKEN"
 
 # The same for the default space of a session.
 SPACE_VARIABLE = "PECIA_SPACE"
+
+HOME_VARIABLE = "PECIA_HOME"
+MAX_PLAIN_FILE_BYTES = 65536
 
 
 def load_settings(
@@ -43,6 +46,38 @@ def load_settings(
         project_file=find_project_file(folder or Path.cwd(), home=home_folder()),
         user_file=terminal.config or find_user_file(),
     )
+
+
+def find_home(terminal: Terminal) -> Path:
+    """The home alone. Where a variable or the default decides it, no other setting is read: those
+    are the server's, and a command that asks a running server needs none of them."""
+    return _find_plain_home(terminal) or load_settings(terminal).kernel.home
+
+
+def _find_plain_home(terminal: Terminal) -> Path | None:
+    """None where a file may set it, or the variable is not a plain absolute path."""
+    from pecia.kernel.settings.layers.paths import find_project_file, find_user_file
+
+    given = environ().get(HOME_VARIABLE)
+    if given is not None and not given.startswith("/"):
+        return None
+    files = (
+        terminal.config or find_user_file(),
+        find_project_file(Path.cwd(), home=home_folder()),
+    )
+    if any(_may_set_home(it) for it in files if it is not None):
+        return None
+    return Path(given) if given is not None else data_folder()
+
+
+def _may_set_home(file: Path) -> bool:
+    """Whether a file has the word in it, or cannot be read as plain text: then it is parsed."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(MAX_PLAIN_FILE_BYTES + 1)
+    except OSError:
+        return True
+    return len(data) > MAX_PLAIN_FILE_BYTES or b"home" in data or b"\\" in data
 
 
 def default_settings() -> "Settings":

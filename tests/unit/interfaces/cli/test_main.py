@@ -47,7 +47,7 @@ def test_a_command_that_there_is_not_is_misuse(capsys: pytest.CaptureFixture[str
     assert run(["frobnicate"]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith("[INVALID_INPUT] No such command")
+    assert said.err.startswith("[INVALID_INPUT] there is no command 'frobnicate' of pecia")
     assert "hint: pecia --help" in said.err
 
 

@@ -153,8 +153,7 @@ def publish(
 ) -> None:
     """Publish a package as a post. Under your own slug again, it becomes a new version."""
     from pecia.interfaces.cli.output.render import show_document
-    from pecia.interfaces.cli.settings import load_settings
-    from pecia.interfaces.cli.tools.backend import find_tool, open_backend
+    from pecia.interfaces.cli.tools.backend import open_backend
 
     terminal = terminal_of(ctx)
     # Checked first: a file that is no package should not open a database.
@@ -162,8 +161,8 @@ def publish(
     asked: dict[str, Json] = {"package": _read(file), "visibility": visibility}
     asked["tags"] = [*(tag or ())]
     asked |= {name: it for name, it in (("slug", slug), ("title", title)) if it is not None}
-    with open_backend(terminal, load_settings(terminal)) as tools:
-        answer = tools.call(find_tool(tools.list_tools(), "ckf.publish"), asked)
+    with open_backend(terminal) as tools:
+        answer = tools.call(tools.find_tool("ckf.publish"), asked)
     terminal.print_result(answer, lambda it: show_document(it, answer))
 
 

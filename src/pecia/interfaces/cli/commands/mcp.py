@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from pecia.interfaces.cli.commands.call import RAW_ARGUMENTS
 from pecia.interfaces.cli.commands.smoke import smoke
 from pecia.interfaces.cli.output.terminal import Terminal, terminal_of
 from pecia.interfaces.cli.server.client import ServerClient
@@ -22,7 +21,6 @@ from pecia.interfaces.cli.stdio.project_server import (
     find_served_project,
 )
 from pecia.interfaces.cli.stdio.session_headers import session_headers, space_headers
-from pecia.interfaces.cli.tools.run import ToolCommand, run_tool
 from pecia.interfaces.mcp.transport.stdio.relay import CONNECT_TIMEOUT_S, RelayTarget, StdioRelay
 from pecia.kernel.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from pecia.kernel.settings.account import expand_user
@@ -62,36 +60,12 @@ def find_project_server(
     return ProjectServer(url, token_for_url(home, url), find_served_project(wanted.folder, url))
 
 
-AUDIT_HELP = "The audit log: calls, arguments and outcomes; --tool NAME for one tool."
-
-# The columns of the reference of this command.
-AUDIT_COLUMNS = (
-    "at",
-    "user",
-    "tool",
-    "arguments",
-    "sources",
-    "keys",
-    "row_count",
-    "status",
-    "client_ip",
-)
-
-
 def add_to(app: typer.Typer) -> None:
     group = typer.Typer(invoke_without_command=True)
     group.callback()(mcp)
     group.command("smoke")(smoke)
-    group.command("audit", help=AUDIT_HELP, context_settings=RAW_ARGUMENTS, add_help_option=False)(
-        audit
-    )
     app.add_typer(group, name="mcp")
     app.command()(smoke)
-
-
-def audit(ctx: typer.Context) -> None:
-    ask = ToolCommand("admin.list_audit", "pecia mcp audit", columns=AUDIT_COLUMNS)
-    run_tool(terminal_of(ctx), ask, ctx.args)
 
 
 def mcp(
@@ -110,7 +84,10 @@ def mcp(
         ),
     ] = None,
 ) -> None:
-    """Speak MCP on stdin and stdout, for an editor or an agent."""
+    """Speak MCP on stdin and stdout, for an editor or an agent.
+
+    `pecia mcp audit` shows what agents called.
+    """
     if ctx.invoked_subcommand is not None:
         return
     terminal = terminal_of(ctx)

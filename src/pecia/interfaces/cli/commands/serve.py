@@ -45,7 +45,9 @@ def serve(
         )
     terminal = with_config(terminal_of(ctx), config)
     if terminal.config is None:
-        raise CommandUsageError(MissingField("serve needs --config FILE", field="config"))
+        raise CommandUsageError(
+            MissingField("serve needs --config FILE", field="config", hint="pecia serve --help")
+        )
     settings = load_settings(terminal, {"mode": "server", "port": port, "host": host})
     print_warnings(terminal, settings)
     _warn_local_lists(terminal, settings)

@@ -1,40 +1,8 @@
-"""Commands that call one tool under a shorter name: a table, and the Typer groups made from it."""
+"""Commands that call one tool under a shorter name. Only data."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-import typer
-
-from pecia.interfaces.cli.commands.call import RAW_ARGUMENTS
-from pecia.interfaces.cli.output.terminal import terminal_of
-from pecia.interfaces.cli.tools.run import ToolCommand, run_tool
-
-GROUPS: Mapping[str, str] = {
-    "token": "Personal access tokens of your tenant.",
-    "user": "The users of your tenant.",
-    "group": "Groups of users.",
-    "source": "Sources and who may see them.",
-    "space": "Folders of the server's machine that are served as wikis.",
-    "secret": "Encrypted credentials of sources and upstream servers.",
-    "hub": "Upstream MCP servers, and their tools.",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ToolShortcut:
-    """One command. Words without a flag fill `positional`; a terminal shows `columns`."""
-
-    words: str
-    tool: str
-    help: str
-    positional: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-
+from pecia.interfaces.cli.command_table import ToolShortcut
 
 SHORTCUTS: tuple[ToolShortcut, ...] = (
-    ToolShortcut(
-        "token make", "admin.make_token", "Make a token; it is shown only once.", ("label",)
-    ),
     ToolShortcut(
         "token list",
         "admin.list_tokens",
@@ -42,7 +10,11 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
         columns=("id", "user", "label", "hint", "scopes", "expires_at", "last_used_at"),
     ),
     ToolShortcut(
-        "token revoke", "admin.revoke_token", "Revoke a token at once, for good.", ("id",)
+        "token revoke",
+        "admin.revoke_token",
+        "Revoke a token at once, for good.",
+        ("id",),
+        removes="Revoke the token {id}? Programs that use it are refused from then on.",
     ),
     ToolShortcut("user add", "admin.add_user", "Add a user.", ("name",)),
     ToolShortcut("user list", "admin.list_users", "List the users."),
@@ -51,7 +23,13 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
     ),
     ToolShortcut("group add", "admin.add_group", "Add a group.", ("name",)),
     ToolShortcut("group list", "admin.list_groups", "List the groups and who is in them."),
-    ToolShortcut("group remove", "admin.remove_group", "Remove a group.", ("name",)),
+    ToolShortcut(
+        "group remove",
+        "admin.remove_group",
+        "Remove a group.",
+        ("name",),
+        removes="Remove the group {name}? Its members lose what was granted to it.",
+    ),
     ToolShortcut("group join", "admin.add_member", "Put a user into a group.", ("group", "user")),
     ToolShortcut(
         "group leave", "admin.remove_member", "Take a user out of a group.", ("group", "user")
@@ -72,7 +50,13 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
     ),
     ToolShortcut("source stats", "admin.source_stats", "The status of its files.", ("source_id",)),
     ToolShortcut("source unread", "admin.list_unread", "Files not read, and why.", ("source_id",)),
-    ToolShortcut("source remove", "admin.remove_source", "Remove a source.", ("source_id",)),
+    ToolShortcut(
+        "source remove",
+        "admin.remove_source",
+        "Remove a source.",
+        ("source_id",),
+        removes="Remove the source {source_id}, with what was read of it and who may see it?",
+    ),
     ToolShortcut(
         "source grant",
         "admin.grant",
@@ -85,7 +69,13 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
     ToolShortcut(
         "space set", "admin.set_space", "Switch a space off or on, or trim it.", ("name",)
     ),
-    ToolShortcut("space remove", "admin.remove_space", "Stop serving a folder.", ("name",)),
+    ToolShortcut(
+        "space remove",
+        "admin.remove_space",
+        "Stop serving a folder.",
+        ("name",),
+        removes="Stop serving the space {name}? Its files stay.",
+    ),
     ToolShortcut(
         "hub list",
         "hub.list_servers",
@@ -104,7 +94,13 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
     ToolShortcut(
         "hub check", "hub.check_server", "Connect now, and record what changed.", ("server",)
     ),
-    ToolShortcut("hub remove", "hub.remove_server", "Remove a server.", ("server",)),
+    ToolShortcut(
+        "hub remove",
+        "hub.remove_server",
+        "Remove a server.",
+        ("server",),
+        removes="Remove the server {server}, with the approvals of its tools?",
+    ),
     ToolShortcut(
         "hub tools",
         "hub.list_server_tools",
@@ -117,34 +113,51 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
         "hub call", "hub.call_server_tool", "Call a tool of a server.", ("server", "tool")
     ),
     ToolShortcut("secret list", "admin.list_secrets", "List the names of the secrets."),
-    ToolShortcut("secret remove", "admin.remove_secret", "Remove a secret.", ("name",)),
+    ToolShortcut(
+        "secret remove",
+        "admin.remove_secret",
+        "Remove a secret.",
+        ("name",),
+        removes="Remove the secret {name}? It cannot be read back.",
+    ),
+    ToolShortcut(
+        "memory list",
+        "memory.memory_list",
+        "Your memories that hold now; --include superseded for all.",
+        columns=("id", "text", "said_at", "times_said"),
+    ),
+    ToolShortcut(
+        "memory search", "memory.cipher_memory_search", "Search your memories.", ("query",)
+    ),
+    ToolShortcut(
+        "memory history",
+        "memory.memory_history",
+        "Every version and wording of what a memory says.",
+        ("id",),
+    ),
+    ToolShortcut(
+        "memory forget",
+        "memory.memory_delete",
+        "Delete a memory for good, with its earlier versions and other wordings.",
+        ("id",),
+    ),
+    ToolShortcut(
+        "memory undo", "memory.memory_undo", "Take back what was done without you.", ("id",)
+    ),
     ToolShortcut(
         "audit",
         "admin.list_audit",
         "The audit log: who called what, when, with which outcome.",
         columns=("at", "user", "tool", "door", "status", "code", "duration_us"),
     ),
+    ToolShortcut(
+        "mcp audit",
+        "admin.list_audit",
+        "The audit log: calls, arguments and outcomes; --tool NAME for one tool.",
+        # The columns of the reference of this command.
+        columns=(
+            *("at", "user", "tool", "arguments", "sources", "keys", "row_count", "status"),
+            "client_ip",
+        ),
+    ),
 )
-
-
-def add_to(app: typer.Typer) -> Mapping[str, typer.Typer]:
-    """Make every command of the table. Returns the groups, so that others may add to them."""
-    groups = {name: typer.Typer(no_args_is_help=True, help=text) for name, text in GROUPS.items()}
-    for name, group in groups.items():
-        app.add_typer(group, name=name)
-    for verb in SHORTCUTS:
-        group, _, name = verb.words.rpartition(" ")
-        home = groups[group] if group else app
-        home.command(name, help=verb.help, context_settings=RAW_ARGUMENTS, add_help_option=False)(
-            _make_command(verb)
-        )
-    return groups
-
-
-def _make_command(verb: ToolShortcut):
-    ask = ToolCommand(verb.tool, f"pecia {verb.words}", verb.positional, verb.columns)
-
-    def run(ctx: typer.Context) -> None:
-        run_tool(terminal_of(ctx), ask, ctx.args)
-
-    return run

@@ -175,7 +175,11 @@ def require_servable_folder(given: Path) -> Path:
     except (OSError, RuntimeError) as error:
         raise InvalidInput(f"{given} cannot be opened: {error}", field="folder") from None
     if not folder.is_dir():
-        raise NotFound(f"there is no folder {folder}", field="folder")
+        raise NotFound(
+            f"there is no folder {folder}",
+            field="folder",
+            hint=f"make it with `mkdir -p {folder}`, or name another: pecia start FOLDER",
+        )
     if folder in (Path("/"), home_folder().resolve()):
         raise InvalidInput(
             f"{folder} is too much to serve as one space",

@@ -1,15 +1,13 @@
 """`pecia status`: status of the server and its data. Starts, stops and changes nothing."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-import typer
-
 from pecia.interfaces.cli.output.render import show_facts
-from pecia.interfaces.cli.output.terminal import EXIT_FAILED, terminal_of
-from pecia.interfaces.cli.server.client import ServerClient
+from pecia.interfaces.cli.output.terminal import EXIT_FAILED, EXIT_OK, Terminal
+from pecia.interfaces.cli.server.client import API, ServerClient
+from pecia.interfaces.cli.server.credentials import read_owner_token
 from pecia.interfaces.cli.server.discover import (
     RunningServer,
     find_running_server,
@@ -17,37 +15,50 @@ from pecia.interfaces.cli.server.discover import (
 )
 from pecia.interfaces.cli.server.home import START, has_home, no_home
 from pecia.interfaces.cli.server.lock import is_claimed
-from pecia.interfaces.cli.settings import load_settings
+from pecia.interfaces.cli.settings import find_home, load_settings
+from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
 from pecia.kernel.errors import Json, PeciaError
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.kernel import KernelSettings
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(status)
+LIMIT_S = 5.0
 
 
-def status(ctx: typer.Context) -> None:
-    """Show whether a server runs for this home, and its state. Exits with 1 when none does."""
-    import anyio
-
-    terminal = terminal_of(ctx)
-    kernel = load_settings(terminal).kernel
-    found = find_running_server(kernel.home)
+def status(terminal: Terminal, given: CommandArguments) -> int:
+    home = find_home(terminal)
+    found = find_running_server(home)
     if found is not None:
         warn_version_mismatch(terminal, found)
     document: dict[str, Json] = {
         "running": found is not None,
-        "home": str(kernel.home),
-        **(_server_facts(found) if found else {"starting": is_claimed(kernel.home)}),
-        "spool": _audit_spool(kernel.home / "spool"),
-        **anyio.run(_database, kernel),
+        "home": str(home),
+        **(_server_facts(found) if found else {"starting": is_claimed(home)}),
+        "spool": _audit_spool(home / "spool"),
+        **((found and _ask_server(found)) or _ask_database(terminal)),
     }
     terminal.print_result(document, lambda it: show_facts(it, _flatten(document)))
     if found is None:
+        kernel = load_settings(terminal).kernel
         terminal.info(f"no server runs; try: {START}" if has_home(kernel) else _none(kernel))
-        raise typer.Exit(EXIT_FAILED)
+        return EXIT_FAILED
+    return EXIT_OK
+
+
+def _ask_server(found: RunningServer) -> dict[str, Json] | None:
+    """What the owner's server says of its database; None where only the database can tell."""
+    client = ServerClient(found.lock.url, read_owner_token(Path(found.lock.home)))
+    try:
+        return cast(dict[str, Json], client.get(f"{API}/status", limit_s=LIMIT_S))
+    except PeciaError:
+        return None
+
+
+def _ask_database(terminal: Terminal) -> dict[str, Json]:
+    import anyio
+
+    return anyio.run(_database, load_settings(terminal).kernel)
 
 
 def _none(kernel: "KernelSettings") -> str:
@@ -70,7 +81,7 @@ def _server_facts(found: RunningServer) -> dict[str, Json]:
 def _checks(url: str) -> Json:
     """The server's own health checks, by name."""
     try:
-        found = ServerClient(url).request("GET", "/readyz", limit_s=5).json()
+        found = ServerClient(url).request("GET", "/readyz", limit_s=LIMIT_S).json()
     except PeciaError:
         return {}
     return cast(dict[str, Json], found).get("checks") if isinstance(found, dict) else {}
@@ -100,25 +111,16 @@ async def _database(kernel: "KernelSettings") -> dict[str, Json]:
 
 async def _queue(kernel: "KernelSettings") -> dict[str, Json]:
     from pecia.app.app import open_logins
-    from pecia.app.operator.health import list_source_problems, load_queue_health
+    from pecia.app.operator.health import load_install_status
     from pecia.kernel.store.store import PoolSize, Store
 
     async with open_logins(kernel, lambda _: None) as logins:
         store = Store(logins, app=PoolSize(max_size=1), system=PoolSize(max_size=1))
         await store.open()
         try:
-            found = asdict(await load_queue_health(store))
-            troubles = await list_source_problems(store)
+            return await load_install_status(store)
         finally:
             await store.close()
-    workers = found.pop("workers")
-    sources: dict[str, Json] = {
-        "failed": [f"{it.tenant}/{it.source_id}: {it.problem}" for it in troubles if it.failed],
-        "with_unread_files": [
-            f"{it.tenant}/{it.source_id}: {it.unread}" for it in troubles if it.unread
-        ],
-    }
-    return {"worker": {"alive": workers}, "queue": found, "sources": sources}
 
 
 def _flatten(document: dict[str, Json], prefix: str = "") -> dict[str, Json]:
@@ -130,3 +132,12 @@ def _flatten(document: dict[str, Json], prefix: str = "") -> dict[str, Json]:
         else:
             flat[prefix + name] = value
     return flat
+
+
+COMMANDS = {
+    "status": DirectCommand(
+        status,
+        "Show whether a server runs for this home, and its state. Exits with 1 when none does.",
+        {},
+    )
+}

@@ -7,9 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-import typer
-
-from pecia.interfaces.cli.output.terminal import Terminal, terminal_of
+from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.interfaces.cli.server.client import API, ServerClient
 from pecia.interfaces.cli.server.credentials import read_owner_token
 from pecia.interfaces.cli.server.discover import find_running_server
@@ -23,7 +21,8 @@ from pecia.interfaces.cli.server.lock import (
     read_lock,
     remove_lock,
 )
-from pecia.interfaces.cli.settings import load_settings
+from pecia.interfaces.cli.settings import find_home, load_settings
+from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
 from pecia.kernel.errors import PeciaError, Timeout, Unavailable
 
 LIST_SPACES = f"{API}/admin/list_spaces"
@@ -31,17 +30,11 @@ AFTER_GRACE_S = 30.0
 POLL_INTERVAL_S = 0.05
 
 
-def add_to(app: typer.Typer) -> None:
-    app.command()(stop)
-
-
-def stop(ctx: typer.Context) -> None:
-    """Stop the server of this home. Running calls may finish first."""
-    terminal = terminal_of(ctx)
-    kernel = load_settings(terminal).kernel
-    lock = _server_to_stop(kernel.home)
+def stop(terminal: Terminal, given: CommandArguments) -> None:
+    home = find_home(terminal)
+    lock = _server_to_stop(home)
     if lock is None:
-        require_home(kernel)
+        require_home(load_settings(terminal).kernel)
         terminal.print_result(
             {"stopped": False}, lambda it: it.info("no server runs for this home")
         )
@@ -49,7 +42,7 @@ def stop(ctx: typer.Context) -> None:
     folders = _served_folders(lock)
     with suppress(ProcessLookupError):
         os.kill(lock.pid, signal.SIGTERM)
-    _wait_until_stopped(terminal, kernel.home, kernel.shutdown_grace_s + AFTER_GRACE_S)
+    _wait_until_stopped(terminal, home, _grace_s(terminal) + AFTER_GRACE_S)
     for folder in folders:
         remove_lock(folder_lock_path(folder), instance=lock.instance)
     terminal.print_result(
@@ -103,3 +96,12 @@ def _wait_until_stopped(terminal: Terminal, home: Path, limit_s: float) -> None:
         if time.monotonic() > deadline:
             raise Timeout(f"the server has not ended after {limit_s:g} s", timeout_s=limit_s)
         time.sleep(POLL_INTERVAL_S)
+
+
+def _grace_s(terminal: Terminal) -> float:
+    return load_settings(terminal).kernel.shutdown_grace_s
+
+
+COMMANDS = {
+    "stop": DirectCommand(stop, "Stop the server of this home. Running calls may finish first.", {})
+}

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeGuard, cast
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeGuard, cast
 
 from pecia.interfaces.cli.output.terminal import Terminal
+from pecia.interfaces.cli.tools.arguments import ToolInputSchema
 from pecia.kernel.errors import Json
 
 TableRow: TypeAlias = Mapping[str, Json]
@@ -32,6 +34,48 @@ def show_document(terminal: Terminal, document: Json, *, columns: Sequence[str] 
         show_facts(terminal, document)
     else:
         terminal.print_line(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLayout:
+    """How a tool's answers are shown, decided by its output schema: the format never depends on
+    what an answer happens to hold."""
+
+    kind: Literal["rows", "facts", "json"] = "json"
+    rows: str = ""
+    """The field with the rows."""
+
+
+def choose_layout(schema: Mapping[str, Any] | None) -> AnswerLayout:
+    """Rows where one field is a list of objects and all others are flat; facts where all are flat;
+    else, or without a schema, JSON. Pure."""
+    if schema is None or not schema.get("properties"):
+        return AnswerLayout()
+    shape = ToolInputSchema(schema)
+    names = [it for it in shape.properties if it not in (CURSOR_FIELD, DEGRADED)]
+    deep = [it for it in names if not shape.is_flat(it)]
+    if not deep:
+        return AnswerLayout("facts")
+    if len(deep) == 1 and shape.is_table(deep[0]):
+        return AnswerLayout("rows", deep[0])
+    return AnswerLayout()
+
+
+def show_tool_answer(
+    terminal: Terminal, answer: Json, layout: AnswerLayout, *, columns: Sequence[str] = ()
+) -> None:
+    """A tool's answer. Warnings and the cursor go to stderr."""
+    if layout.kind == "json" or not isinstance(answer, dict):
+        terminal.print_line(json.dumps(answer, ensure_ascii=False, indent=2))
+        return
+    for it in cast(list[str], answer.get(DEGRADED) or []):
+        terminal.info(f"warning: {it}")
+    beside = (layout.rows, CURSOR_FIELD, DEGRADED)
+    show_facts(terminal, {name: it for name, it in answer.items() if name not in beside})
+    if layout.kind == "rows":
+        show_rows(terminal, cast(list[TableRow], answer.get(layout.rows) or []), columns)
+    if cursor := answer.get(CURSOR_FIELD):
+        terminal.info(f"there is more: --cursor {cursor}")
 
 
 def show_rows(terminal: Terminal, rows: Sequence[TableRow], columns: Sequence[str] = ()) -> None:
@@ -68,6 +112,11 @@ def format_cell(value: Json) -> str:
     if isinstance(value, dict | list):
         return escape_unprintable(json.dumps(value, ensure_ascii=False))
     return escape_unprintable(str(value))
+
+
+def format_one_line(value: Json) -> str:
+    """The same, with blanks in place of line breaks and tabs."""
+    return format_cell(" ".join(value.split()) if isinstance(value, str) else value)
 
 
 def escape_unprintable(text: str) -> str:

@@ -5,11 +5,12 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO, cast
-
-import typer
+from typing import TYPE_CHECKING, TextIO, cast
 
 from pecia.kernel.errors import InternalError, Json, PeciaError
+
+if TYPE_CHECKING:
+    import typer
 
 EXIT_OK, EXIT_FAILED, EXIT_MISUSED = 0, 1, 2
 """Exit codes: success; error; usage error."""
@@ -40,6 +41,8 @@ class Terminal:
     as_json: bool = False
     debug: bool = False
     config: Path | None = None
+    plain: bool = False
+    """Plain text, as for a pipe, on a terminal too."""
 
     @property
     def stdout(self) -> TextIO:
@@ -47,8 +50,8 @@ class Terminal:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether stdout is a terminal."""
-        return self.stdout.isatty()
+        """Whether stdout is a terminal that somebody reads."""
+        return not self.plain and self.stdout.isatty()
 
     def info(self, text: str) -> None:
         """A message for the person at the keyboard."""
@@ -98,7 +101,7 @@ def with_config(terminal: Terminal, config: Path | None) -> Terminal:
     return replace(terminal, config=config or terminal.config)
 
 
-def terminal_of(ctx: typer.Context) -> Terminal:
+def terminal_of(ctx: "typer.Context") -> Terminal:
     """The terminal of the run that a command is part of."""
     return cast(Terminal, ctx.find_root().obj)
 

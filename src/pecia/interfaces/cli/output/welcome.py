@@ -70,8 +70,8 @@ def _print_instructions(terminal: Terminal, lock: ServerLock, space: Json) -> No
     terminal.print_line(f"  Claude Desktop  {_json(client_snippets(lock.url)['stdio'])}")
     terminal.print_line()
     terminal.print_line("Try:")
-    terminal.print_line(f"  {program_name()} call lake.search_content --query WORDS")
-    terminal.print_line(f"  {program_name()} call lake.list_sources")
+    terminal.print_line(f"  {program_name()} search WORDS")
+    terminal.print_line(f"  {program_name()} open          the console, in a browser")
     terminal.print_line(f"  curl {lock.url}/api/v1/lake/list_sources")
     terminal.stdout.flush()
 

@@ -63,6 +63,11 @@ class ServerClient:
             if not cursor:
                 return found
 
+    def find_tool(self, name: str) -> Mapping[str, Any]:
+        """One tool, by any of its names, with its schema."""
+        found = self._parse_response(self.request("GET", f"{API}/tools/{quote(name, safe='')}"))
+        return cast(Mapping[str, Any], found)
+
     def list_spaces(self) -> list[str]:
         """The names of the spaces that the caller may see."""
         names: list[str] = []
@@ -85,9 +90,9 @@ class ServerClient:
         path = f"{API}/confirmations/{quote(confirmation, safe='')}"
         self._parse_response(self.request("POST", path, {"answer": answer}))
 
-    def get(self, path: str) -> Json:
+    def get(self, path: str, *, limit_s: float = CALL_TIMEOUT_S) -> Json:
         """A JSON page of a feature."""
-        return cast(Json, self._parse_response(self.request("GET", path)))
+        return cast(Json, self._parse_response(self.request("GET", path, limit_s=limit_s)))
 
     def request(
         self,

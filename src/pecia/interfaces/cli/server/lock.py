@@ -10,15 +10,17 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import Field, asdict, dataclass, fields
+from importlib.resources import files
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from pecia.features.wiki.storage.project_folder import ensure_project_folder
 from pecia.kernel.errors import Conflict, Json
 
 LOCK_NAME = "server.lock"
+UI_LOCK_NAME = "ui.lock"
+"""Beside the lock of a folder where the server has the console: previews of documents open it."""
 CLAIM_NAME = "serving.lock"
 PROJECT_FOLDER = ".pecia"
 
@@ -92,8 +94,16 @@ def write_lock(path: Path, lock: ServerLock) -> None:
 def write_folder_lock(folder: Path, lock: ServerLock) -> Path:
     """The lock of a folder, in its project folder."""
     create_project_folder(folder)
-    write_lock(folder_lock_path(folder), lock)
-    return folder_lock_path(folder)
+    path = folder_lock_path(folder)
+    write_lock(path, lock)
+    if lock.port and is_console_built():
+        write_lock(path.with_name(UI_LOCK_NAME), lock)
+    return path
+
+
+def is_console_built() -> bool:
+    """Whether this installation has the pages of the console."""
+    return files("pecia.interfaces.web").joinpath("static", "index.html").is_file()
 
 
 def create_project_folder(folder: Path) -> Path:
@@ -102,6 +112,9 @@ def create_project_folder(folder: Path) -> Path:
     if project.is_symlink():
         # In a cloned folder the link may point anywhere.
         raise Conflict(f"{project} is a symbolic link, and nothing is written through one")
+    # Lazy import: commands that only read locks do without the wiki.
+    from pecia.features.wiki.storage.project_folder import ensure_project_folder
+
     project.mkdir(exist_ok=True)
     ensure_project_folder(folder)
     return project
@@ -113,6 +126,8 @@ def remove_lock(path: Path, *, instance: str | None = None) -> bool:
         found = read_lock(path)
         if found is None or found.instance != instance:
             return False
+    if path.parent.name == PROJECT_FOLDER:
+        path.with_name(UI_LOCK_NAME).unlink(missing_ok=True)
     try:
         path.unlink()
     except FileNotFoundError:

@@ -68,6 +68,18 @@ class ToolInputSchema:
         array = self.value_types(name)["array"]
         return dict(self._iter_types(array.get("items", {"type": "string"})))
 
+    def is_flat(self, name: str) -> bool:
+        """Whether a value of it is one word, or a list of words."""
+        kinds = self.value_types(name)
+        if "array" in kinds:
+            kinds = {**kinds, **self.item_types(name)}
+            del kinds["array"]
+        return not {*kinds} & {"object", "array"}
+
+    def is_table(self, name: str) -> bool:
+        """Whether a value of it is a list of objects."""
+        return {*self.value_types(name)} <= {"array", "null"} and "object" in self.item_types(name)
+
     def _iter_types(self, node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         node = self._resolve_ref(node)
         for choice in (*node.get("anyOf", ()), *node.get("oneOf", ())):
@@ -197,7 +209,7 @@ class _ArgumentParser:
         return InvalidInput(
             f"--{flag} is not an argument of this tool{meant}",
             field=flag,
-            expected=[f"--{it}" for it in known],
+            expected=[f"--{it}" for it in known] or "no flags of its own",
             got=f"--{flag}",
         )
 
@@ -255,6 +267,43 @@ def parse_json_object(text: str, *, field: str) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise InvalidInput(f"{field} must be a JSON object", field=field, expected="object")
     return cast(dict[str, Json], value)
+
+
+def argument_lines(shape: ToolInputSchema, without: Sequence[str] = ()) -> Iterator[str]:
+    """The flags of a tool or command, each with its type, default and meaning."""
+    required = shape.schema.get("required", ())
+    for name, node in shape.properties.items():
+        if name in without:
+            continue
+        flag = f"--{name.replace('_', '-')}"
+        yield f"  {flag} {_argument_type(shape, name)}".rstrip() + (
+            "  (required)" if name in required else _default_text(node)
+        )
+        if meaning := node.get("description"):
+            yield f"      {meaning}"
+
+
+def _argument_type(shape: ToolInputSchema, name: str) -> str:
+    """The placeholder for an argument's type."""
+    branches = shape.value_types(name)
+    if "array" in branches:
+        items = shape.item_types(name)
+        return f"{_type_names(items)} …"
+    return "" if set(branches) == {"boolean"} else _type_names(branches)
+
+
+def _type_names(branches: Mapping[str, Mapping[str, Any]]) -> str:
+    return "|".join(
+        type_name(kind, node).upper() if kind != "enum" else type_name(kind, node)
+        for kind, node in branches.items()
+        if kind != "null"
+    )
+
+
+def _default_text(node: Mapping[str, Any]) -> str:
+    default = node.get("default")
+    silent = default is None or default is False or default in ([], "")
+    return "" if silent else f"  (default {default})"
 
 
 _NO_MATCH = object()

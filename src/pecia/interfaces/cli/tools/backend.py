@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,8 +13,16 @@ from pecia.interfaces.cli.server.client import API, ServerClient
 from pecia.interfaces.cli.server.credentials import token_for_home
 from pecia.interfaces.cli.server.discover import find_running_server, warn_version_mismatch
 from pecia.interfaces.cli.server.home import require_home
-from pecia.interfaces.cli.settings import default_settings, load_settings, read_token
-from pecia.kernel.errors import Forbidden, Json, PeciaError, ToolNotFound
+from pecia.interfaces.cli.settings import default_settings, find_home, load_settings, read_token
+from pecia.kernel.errors import (
+    AuthRequired,
+    BadArgument,
+    Forbidden,
+    Json,
+    PeciaError,
+    ToolNotFound,
+    Unavailable,
+)
 from pecia.kernel.tool.former_names import current_tool_name
 from pecia.kernel.tool.suggestion import suggest_name
 
@@ -37,6 +45,8 @@ class ToolInfo:
     description: str
     schema: Mapping[str, Any]
     scope: str = ""
+    output: Mapping[str, Any] | None = None
+    """The schema of its result."""
 
     @property
     def path(self) -> str:
@@ -54,6 +64,10 @@ class ToolBackend(Protocol):
 
     def list_tools(self) -> Sequence[ToolInfo]: ...
 
+    def find_tool(self, name: str) -> ToolInfo:
+        """One tool, by any of its names."""
+        ...
+
     def call(self, tool: ToolInfo, arguments: Mapping[str, Json]) -> Json: ...
 
     def list_confirmations(self) -> list[dict[str, Json]]:
@@ -66,24 +80,37 @@ class ToolBackend(Protocol):
 
 
 @contextmanager
-def open_backend(terminal: Terminal, settings: "Settings") -> Generator[ToolBackend]:
+def open_backend(terminal: Terminal) -> Generator[ToolBackend]:
     """The tools of this home: of its server when one runs, else of an App opened for this."""
-    if found := find_running_server(settings.kernel.home):
-        warn_version_mismatch(terminal, found)
-        yield ServerBackend(ServerClient(found.lock.url, token_for_home(settings.kernel.home)))
+    if (server := find_server_backend(terminal)) is not None:
+        yield server
         return
+    settings = load_settings(terminal)
     require_home(settings.kernel)
     with open_in_process(terminal, settings) as tools:
         yield tools
 
 
-def require_tools(settings: "Settings") -> None:
+def find_server_backend(terminal: Terminal) -> "ServerBackend | None":
+    """The tools of the running server of this home; None where none runs.
+
+    Needs no setting but the home: neither features nor the database driver are imported.
+    """
+    home = find_home(terminal)
+    found = find_running_server(home)
+    if found is None:
+        return None
+    warn_version_mismatch(terminal, found)
+    return ServerBackend(ServerClient(found.lock.url, token_for_home(home)))
+
+
+def require_tools(terminal: Terminal) -> None:
     """NotFound where no server runs and no database exists.
 
     For commands that prompt before they call tools.
     """
-    if find_running_server(settings.kernel.home) is None:
-        require_home(settings.kernel)
+    if find_running_server(find_home(terminal)) is None:
+        require_home(load_settings(terminal).kernel)
 
 
 @contextmanager
@@ -103,39 +130,27 @@ def open_in_process(terminal: Terminal, settings: "Settings") -> Generator["InPr
         yield InProcessBackend(portal, app)
 
 
-def describe_tools(settings: "Settings") -> list[ToolInfo]:
-    """The list of tools: from the running server, else from the features.
-
-    The features get a store that is never opened, so that help starts nothing.
-    """
-    if found := find_running_server(settings.kernel.home):
-        return ServerBackend(
-            ServerClient(found.lock.url, token_for_home(settings.kernel.home))
-        ).list_tools()
-    return _list_offline_tools(settings)
+def describe_tools(terminal: Terminal) -> list[ToolInfo]:
+    """The list of tools: from the running server, else from the features."""
+    if (server := find_server_backend(terminal)) is not None:
+        return server.list_tools()
+    return list_offline_tools(load_settings(terminal))
 
 
 def describe_tool(terminal: Terminal, name: str) -> ToolInfo:
     """One tool, for its help, which needs no server, token, home or good settings.
 
-    Only a tool that this program does not have itself is asked for where it is served.
+    A running server knows it at once; what it refuses to tell is read from this program.
     """
+    with suppress(AuthRequired, Forbidden, Unavailable, BadArgument):
+        if (server := find_server_backend(terminal)) is not None:
+            return server.find_tool(name)
     try:
         settings = load_settings(terminal)
     except PeciaError:
         # They say which plugins are disabled, and no more is needed of them here.
         settings = default_settings()
-    own = _list_offline_tools(settings)
-    if has_tool(own, name):
-        return find_tool(own, name)
-    return find_tool(list_callable_tools(load_settings(terminal)), name)
-
-
-def list_callable_tools(settings: "Settings") -> list[ToolInfo]:
-    """The same, and those hidden from this caller: calling one returns the reason."""
-    listed = describe_tools(settings)
-    names = {it.full_name for it in listed}
-    return [*listed, *(it for it in _list_offline_tools(settings) if it.full_name not in names)]
+    return find_tool(list_offline_tools(settings), name)
 
 
 def has_tool(tools: Sequence[ToolInfo], name: str) -> bool:
@@ -170,6 +185,9 @@ class InProcessBackend:
 
     def list_tools(self) -> list[ToolInfo]:
         return tool_infos(self.app.tools)
+
+    def find_tool(self, name: str) -> ToolInfo:
+        return find_tool(self.list_tools(), name)
 
     def call(self, tool: ToolInfo, arguments: Mapping[str, Json]) -> Json:
         return self.portal.call(self._call, tool.full_name, arguments)
@@ -229,6 +247,9 @@ class ServerBackend:
     def list_tools(self) -> list[ToolInfo]:
         return [_info_from_server(it) for it in self.server.list_tools()]
 
+    def find_tool(self, name: str) -> ToolInfo:
+        return _info_from_server(self.server.find_tool(current_tool_name(name)))
+
     def call(self, tool: ToolInfo, arguments: Mapping[str, Json]) -> Json:
         return self.server.call(tool.path, arguments)
 
@@ -250,24 +271,32 @@ def _info_from_server(facts: Mapping[str, Any]) -> ToolInfo:
         description=facts["description"],
         schema=facts["input_schema"],
         scope=facts["scope"],
+        output=facts.get("output_schema"),
     )
 
 
 def tool_infos(tools: "Iterable[AnyTool]") -> list[ToolInfo]:
     """The infos of all tools that are not hidden."""
-    from pecia.kernel.tool.validate import input_schema
+    from pecia.kernel.tool.validate import input_schema, output_schema
     from pecia.kernel.tool.view import full_name
 
     return [
         ToolInfo(
-            it.feature, it.name, full_name(it), it.description, input_schema(it), it.scope.value
+            it.feature,
+            it.name,
+            full_name(it),
+            it.description,
+            input_schema(it),
+            it.scope.value,
+            output_schema(it),
         )
         for it in tools
         if not it.hidden
     ]
 
 
-def _list_offline_tools(settings: "Settings") -> list[ToolInfo]:
+def list_offline_tools(settings: "Settings") -> list[ToolInfo]:
+    """The tools of the features, which get a store that is never opened: nothing is started."""
     from pecia.app.features import build_features
     from pecia.kernel.secrets.keyring import Keyring
     from pecia.kernel.store.audit.log import AuditLog

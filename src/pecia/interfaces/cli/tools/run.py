@@ -1,24 +1,31 @@
 """Runs one tool from a shell: arguments in, result out. The same for every command."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from pecia.interfaces.cli.output.render import show_document
+from pecia.interfaces.cli.command_table import ToolShortcut
+from pecia.interfaces.cli.commands.shortcuts import SHORTCUTS
+from pecia.interfaces.cli.output.render import choose_layout, show_tool_answer
 from pecia.interfaces.cli.output.terminal import CommandUsageError, Terminal
+from pecia.interfaces.cli.server.home import require_home
 from pecia.interfaces.cli.settings import load_settings
 from pecia.interfaces.cli.tools.arguments import parse_arguments, parse_json_object
 from pecia.interfaces.cli.tools.backend import (
+    ToolBackend,
     ToolInfo,
     describe_tool,
+    find_server_backend,
     find_tool,
     has_tool,
-    list_callable_tools,
-    open_backend,
+    list_offline_tools,
+    open_in_process,
 )
-from pecia.interfaces.cli.tools.confirmation import call_with_confirmation
+from pecia.interfaces.cli.tools.confirmation import call_with_confirmation, require_yes
 from pecia.interfaces.cli.tools.help import tool_document, tool_help
-from pecia.kernel.errors import BadArgument, Json, MissingField
+from pecia.kernel.errors import BadArgument, Json, MissingField, NotFound, PeciaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,15 @@ class ToolCommand:
     command: str
     positional: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    removes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCall:
+    """A tool, and the parsed arguments."""
+
+    tool: ToolInfo
+    arguments: dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +57,71 @@ class ToolWords:
     says_yes: bool = False
 
 
+def run_shortcut(terminal: Terminal, entry: ToolShortcut, words: Sequence[str]) -> None:
+    """Run the tool of a shorter command."""
+    ask = ToolCommand(
+        entry.tool, f"pecia {entry.words}", entry.positional, entry.columns, entry.removes
+    )
+    run_tool(terminal, ask, words)
+
+
 def run_tool(terminal: Terminal, ask: ToolCommand, words: Sequence[str]) -> None:
     """Call the tool and print its result; or print its help."""
     split = split_words(words)
     if split.wants_help:
         _show_help(terminal, ask, describe_tool(terminal, ask.tool))
         return
+    if (server := find_server_backend(terminal)) is not None:
+        ready = _prepare_call(server.find_tool(ask.tool), ask, split)
+        answer = _call(terminal, server, ready, ask, split)
+    else:
+        ready, answer = _run_in_process(terminal, ask, split)
+    layout = choose_layout(ready.tool.output)
+    terminal.print_result(
+        answer, lambda it: show_tool_answer(it, answer, layout, columns=ask.columns)
+    )
+
+
+def _run_in_process(
+    terminal: Terminal, ask: ToolCommand, words: ToolWords
+) -> tuple[PreparedCall, Json]:
     settings = load_settings(terminal)
-    known = list_callable_tools(settings)
+    known = list_offline_tools(settings)
     # Usage errors are reported before anything is opened. Tools of upstream servers are known only
     # to an open App.
-    ready = _prepare_call(known, ask, split) if has_tool(known, ask.tool) else None
-    with open_backend(terminal, settings) as tools:
-        tool, taken = ready or _prepare_call(tools.list_tools(), ask, split)
-        answer = call_with_confirmation(terminal, tools, tool, taken, yes=split.says_yes)
-    terminal.print_result(answer, lambda it: show_document(it, answer, columns=ask.columns))
+    ready = None
+    if has_tool(known, ask.tool):
+        ready = _prepare_call(find_tool(known, ask.tool), ask, words)
+    require_home(settings.kernel)
+    with open_in_process(terminal, settings) as tools:
+        ready = ready or _prepare_call(tools.find_tool(ask.tool), ask, words)
+        return ready, _call(terminal, tools, ready, ask, words)
+
+
+def _call(
+    terminal: Terminal, tools: ToolBackend, ready: PreparedCall, ask: ToolCommand, words: ToolWords
+) -> Json:
+    if ask.removes and not words.says_yes:
+        question = ask.removes.format_map({it: repr(ready.arguments[it]) for it in ask.positional})
+        given = " ".join(shlex.quote(it) for it in words.rest)
+        require_yes(terminal, question, hint=f"{ask.command} {given} --yes")
+    try:
+        return call_with_confirmation(
+            terminal, tools, ready.tool, ready.arguments, yes=words.says_yes
+        )
+    except (BadArgument, NotFound) as error:
+        raise _with_next_command(error, ask) from None
+
+
+def _with_next_command(error: PeciaError, ask: ToolCommand) -> PeciaError:
+    """The error with a command that leads on, where its own hint names none."""
+    group, _, _ = ask.command.removeprefix("pecia ").partition(" ")
+    is_listed = any(it.words == f"{group} list" for it in SHORTCUTS)
+    help_command = f"{ask.command} --help"
+    leads_on = f"pecia {group} list" if isinstance(error, NotFound) and is_listed else help_command
+    if "pecia " not in str(error.fields.get("hint", "")):
+        error.fields = {**error.fields, "hint": leads_on}
+    return error
 
 
 def _show_help(terminal: Terminal, ask: ToolCommand, tool: ToolInfo) -> None:
@@ -71,7 +137,7 @@ def split_words(words: Sequence[str]) -> ToolWords:
     waiting = list(words)
     while waiting:
         word = waiting.pop(0)
-        if word == "--help":
+        if word == "--help" or (word == "-h" and not _is_flag(rest)):
             return ToolWords((), wants_help=True)
         if word == "--yes":
             says_yes = True
@@ -92,18 +158,28 @@ def split_words(words: Sequence[str]) -> ToolWords:
     return ToolWords(tuple(rest), document, says_yes=says_yes)
 
 
-def _prepare_call(
-    tools: Sequence[ToolInfo], ask: ToolCommand, words: ToolWords
-) -> tuple[ToolInfo, dict[str, Json]]:
-    """The tool, and the parsed arguments."""
-    tool = find_tool(tools, ask.tool)
+def _prepare_call(tool: ToolInfo, ask: ToolCommand, words: ToolWords) -> PreparedCall:
     try:
         given = _read_args_json(words.document)
-        return tool, parse_arguments(
-            words.rest, tool.schema, positional=ask.positional, given=given
-        )
+        parsed = parse_arguments(words.rest, tool.schema, positional=ask.positional, given=given)
+        return PreparedCall(tool, _with_full_paths(parsed, ask))
     except BadArgument as error:
+        error.message = error.message.replace("this tool", ask.command)
         raise CommandUsageError(error, hint=f"{ask.command} --help") from None
+
+
+def _with_full_paths(arguments: dict[str, Json], ask: ToolCommand) -> dict[str, Json]:
+    """A folder as the person means it, who types it in a folder of this machine. Of a space it may
+    be a name below a root of the server's, and stays as it is."""
+    folder = arguments.get("folder")
+    if ask.command != "pecia source add" or not isinstance(folder, str) or folder.startswith("~"):
+        return arguments
+    return {**arguments, "folder": str(Path.cwd() / folder)} if folder else arguments
+
+
+def _is_flag(before: Sequence[str]) -> bool:
+    """Whether the last word is a flag that waits for its value."""
+    return bool(before) and before[-1].startswith("--") and "=" not in before[-1]
 
 
 def _read_args_json(text: str | None) -> dict[str, Json]:

@@ -7,8 +7,7 @@ import typer
 from pecia.features.admin.core.ldif import parse_directory
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import terminal_of
-from pecia.interfaces.cli.settings import load_settings
-from pecia.interfaces.cli.tools.backend import find_tool, open_backend
+from pecia.interfaces.cli.tools.backend import open_backend
 from pecia.kernel.errors import InvalidFormat, Json, NotFound
 
 
@@ -26,8 +25,8 @@ def import_groups(
         {"name": name, "members": [*members]}
         for name, members in parse_directory(_read_text(file)).items()
     ]
-    with open_backend(terminal, load_settings(terminal)) as tools:
-        tool = find_tool(tools.list_tools(), "admin.set_groups")
+    with open_backend(terminal) as tools:
+        tool = tools.find_tool("admin.set_groups")
         found = tools.call(tool, {"groups": groups})
     terminal.print_result(found, lambda it: show_document(it, found))
 

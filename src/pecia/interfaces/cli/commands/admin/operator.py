@@ -131,8 +131,11 @@ def tenant_allow(
     ),
     remove: bool = typer.Option(False, help="Remove these instead."),
 ) -> None:
-    """Show or change what a tenant may use of this machine and its network: folders and hosts that
-    its sources and servers open beyond the public web, and roots of its spaces."""
+    """Show or change what a tenant may use of this machine and its network.
+
+    Folders and hosts that its sources and servers open beyond the public web, and roots of its
+    spaces.
+    """
     from pecia.app.operator.allowlist import (
         AllowlistChange,
         allow,

@@ -12,7 +12,7 @@ from pecia.interfaces.cli.output.terminal import CommandUsageError, Terminal, te
 from pecia.interfaces.cli.server.home import require_home
 from pecia.interfaces.cli.server.lock import claim_home
 from pecia.interfaces.cli.settings import environ, load_settings
-from pecia.interfaces.cli.tools.backend import find_tool, open_backend, require_tools
+from pecia.interfaces.cli.tools.backend import open_backend, require_tools
 from pecia.kernel.errors import Conflict, Json, MissingField, NotFound
 from pecia.kernel.settings.account import create_home, login_name
 
@@ -37,12 +37,11 @@ def set_secret(
 ) -> None:
     """Store a credential. Its value comes from stdin, or the variable that --from-env names."""
     terminal = terminal_of(ctx)
-    settings = load_settings(terminal)
-    require_tools(settings)
+    require_tools(terminal)
     value = read_secret_value(from_env)
     arguments: dict[str, Json] = {"name": name, "purpose": purpose, "value": value}
-    with open_backend(terminal, settings) as tools:
-        tool = find_tool(tools.list_tools(), "admin.set_secret")
+    with open_backend(terminal) as tools:
+        tool = tools.find_tool("admin.set_secret")
         answer = tools.call(tool, arguments)
     terminal.print_result(answer, lambda it: show_document(it, answer))
 

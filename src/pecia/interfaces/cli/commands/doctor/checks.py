@@ -42,7 +42,7 @@ def check_machine() -> Iterator[DoctorFinding]:
 
 
 def check_home(kernel: "KernelSettings") -> Iterator[DoctorFinding]:
-    """Whether the home is writable, has free space, and its key file is private."""
+    """Whether the home is writable, has free space, and its files are sound and private."""
     home = kernel.home
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -58,6 +58,7 @@ def check_home(kernel: "KernelSettings") -> Iterator[DoctorFinding]:
         return
     yield _check_disk(home)
     yield _check_keys(home / "keys.json")
+    yield from _check_spool(home / "spool")
 
 
 def check_server(kernel: "KernelSettings") -> Iterator[DoctorFinding]:
@@ -115,11 +116,47 @@ def _check_disk(home: Path) -> DoctorFinding:
     return DoctorFinding("disk", "ok", found)
 
 
+def _check_spool(folder: Path) -> Iterator[DoctorFinding]:
+    """What is not or will not be in the audit log. Nothing where all is well."""
+    from pecia.kernel.store.audit.spool import DAMAGED_FILE, list_foreign
+
+    damaged = folder / DAMAGED_FILE
+    if damaged.is_file():
+        with damaged.open("rb") as file:
+            count = sum(1 for _ in file)
+        yield DoctorFinding(
+            "audit spool",
+            "warn",
+            f"damaged lines in {damaged}, which are not in the audit log: {count}",
+            f"look at them, then move the file away: {damaged}",
+        )
+    for path in list_foreign(folder):
+        yield DoctorFinding(
+            "audit spool",
+            "warn",
+            f"{path} is no file; it is ignored",
+            f"move it away: {path}",
+        )
+
+
 def _check_keys(path: Path) -> DoctorFinding:
+    from pecia.kernel.errors import PeciaError
+    from pecia.kernel.secrets import key_file
+
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
         return DoctorFinding("keys", "ok", "no key file yet; the first start makes one")
     if mode & 0o077:
         return DoctorFinding("keys", "fail", f"{path} has mode {mode:04o}", f"chmod 600 {path}")
+    try:
+        key_file.load(path)
+    except PeciaError as error:
+        return DoctorFinding(
+            "keys",
+            "fail",
+            error.message,
+            "put a copy of it back, as `pecia backup --keys FILE` makes one; without one, move it "
+            "away: the next start makes new keys, and credentials and secrets must be set again",
+        )
     return DoctorFinding("keys", "ok", f"{path} is its owner's alone")

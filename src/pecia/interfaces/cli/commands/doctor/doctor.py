@@ -18,6 +18,8 @@ from pecia.interfaces.cli.server.home import START, has_home, no_home
 from pecia.interfaces.cli.settings import load_settings
 from pecia.kernel.errors import Json, PeciaError
 
+_REPAIR = "correct it as it says; if the database is lost, in a new PECIA_HOME: pecia restore FILE"
+
 
 def add_to(app: typer.Typer) -> None:
     app.command()(doctor)
@@ -44,8 +46,12 @@ def _run_checks(terminal: Terminal) -> list[DoctorFinding]:
             DoctorFinding("settings", "fail", error.message, "correct it where it says"),
         ]
     found += [DoctorFinding("settings", "warn", it) for it in settings.warnings]
-    if not has_home(settings.kernel):
-        return [*found, DoctorFinding("home", "fail", no_home(settings.kernel), START)]
+    try:
+        if not has_home(settings.kernel):
+            return [*found, DoctorFinding("home", "fail", no_home(settings.kernel), START)]
+    except PeciaError as error:
+        found += check_home(settings.kernel)
+        return [*found, DoctorFinding("database", "fail", error.message, _REPAIR)]
     home = [*check_home(settings.kernel)]
     orphans = check_orphans(ClusterOptions().system)
     found += [*home, *check_server(settings.kernel), *orphans]

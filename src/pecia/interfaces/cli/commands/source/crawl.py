@@ -11,7 +11,7 @@ from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import EXIT_FAILED, Terminal, terminal_of
 from pecia.interfaces.cli.server.discover import find_running_server
 from pecia.interfaces.cli.settings import load_settings
-from pecia.interfaces.cli.tools.backend import ToolBackend, find_tool, open_backend, require_tools
+from pecia.interfaces.cli.tools.backend import ToolBackend, open_backend, require_tools
 from pecia.kernel.errors import Json, Unavailable
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def crawl(
     failed, or when files of the source cannot be read."""
     terminal = terminal_of(ctx)
     settings = load_settings(terminal)
-    require_tools(settings)
+    require_tools(terminal)
     if (
         wait
         and find_running_server(settings.kernel.home) is None
@@ -43,7 +43,7 @@ def crawl(
         raise Unavailable(
             "no server is running here, so no worker would crawl it", hint="pecia start FOLDER"
         )
-    with open_backend(terminal, settings) as tools:
+    with open_backend(terminal) as tools:
         found = _call_tool(tools, "admin.crawl_source", source_id)
         if wait:
             found = _wait_for_crawl(terminal, tools, source_id, found)
@@ -57,7 +57,7 @@ def crawl(
 
 
 def _call_tool(tools: ToolBackend, name: str, source_id: str) -> Mapping[str, Any]:
-    answer = tools.call(find_tool(tools.list_tools(), name), {"source_id": source_id})
+    answer = tools.call(tools.find_tool(name), {"source_id": source_id})
     return cast(Mapping[str, Any], answer)
 
 

@@ -5,8 +5,7 @@ import typer
 from pecia.interfaces.cli.commands.admin.secrets import read_secret_value
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import CommandUsageError, terminal_of
-from pecia.interfaces.cli.settings import load_settings
-from pecia.interfaces.cli.tools.backend import find_tool, open_backend, require_tools
+from pecia.interfaces.cli.tools.backend import open_backend, require_tools
 from pecia.kernel.errors import InvalidInput, Json
 
 
@@ -27,12 +26,11 @@ def credential(
     if remove and from_env is not None:
         raise CommandUsageError(InvalidInput("--remove takes no value", field="from_env"))
     terminal = terminal_of(ctx)
-    settings = load_settings(terminal)
-    require_tools(settings)
+    require_tools(terminal)
     arguments: dict[str, Json] = {"source_id": source_id}
     if not remove:
         arguments["value"] = read_secret_value(from_env)
-    with open_backend(terminal, settings) as tools:
+    with open_backend(terminal) as tools:
         name = "admin.remove_credential" if remove else "admin.set_credential"
-        answer = tools.call(find_tool(tools.list_tools(), name), arguments)
+        answer = tools.call(tools.find_tool(name), arguments)
     terminal.print_result(answer, lambda it: show_document(it, answer))

@@ -8,8 +8,7 @@ import typer
 
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import terminal_of
-from pecia.interfaces.cli.settings import load_settings
-from pecia.interfaces.cli.tools.backend import find_tool, open_backend
+from pecia.interfaces.cli.tools.backend import open_backend
 from pecia.kernel.errors import InvalidInput, Json, NotFound
 
 
@@ -27,8 +26,8 @@ def upload(
     terminal = terminal_of(ctx)
     chosen = [*_files_by_key(files)]
     sent: list[Json] = []
-    with open_backend(terminal, load_settings(terminal)) as tools:
-        tool = find_tool(tools.list_tools(), "admin.upload_file")
+    with open_backend(terminal) as tools:
+        tool = tools.find_tool("admin.upload_file")
         for key, path in chosen:
             asked: dict[str, Json] = {
                 "source_id": source_id,

@@ -1,0 +1,119 @@
+"""`pecia read`: the text of a file or document."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+from urllib.parse import unquote
+
+from pecia.interfaces.cli.output.terminal import Terminal
+from pecia.interfaces.cli.tools.backend import ToolBackend, open_backend
+from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
+from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, NotFound
+
+SCHEME = "pecia://file/"
+MAX_SOURCES = 200
+STATUS_OK = "ok"
+
+
+def read(terminal: Terminal, given: CommandArguments) -> int:
+    with open_backend(terminal) as tools:
+        source, path = find_file(tools, given["place"])
+        pages = [*_read_pages(tools, source, path)]
+    last = pages[-1]
+    document: dict[str, Json] = {
+        "title": last["title"],
+        "source": source,
+        "path": path,
+        "uri": f"{SCHEME}{source}/{path}",
+        "revision": last["revision"],
+        "status": last["status"],
+        "text": join_chunks([it for page in pages for it in page["chunks"]]),
+    }
+    text = str(document["text"])
+    terminal.print_result(document, lambda it: it.print_line(text.rstrip("\n")))
+    if last["status"] != STATUS_OK:
+        terminal.info(f"{source}/{path}: {last['reason']}")
+    return 0 if last["status"] == STATUS_OK else 1
+
+
+def find_file(tools: ToolBackend, place: str) -> tuple[str, str]:
+    """Source and path of `pecia://file/SOURCE/PATH`, `SOURCE/PATH`, or a path in one source."""
+    if "://" in place:
+        source, _, path = place.removeprefix(SCHEME).partition("/")
+        if not place.startswith(SCHEME) or not path:
+            raise InvalidFormat(
+                f"{place!r} is not the address of a file",
+                field="place",
+                got=place,
+                expected=f"{SCHEME}SOURCE/PATH, SOURCE/PATH or PATH",
+            )
+        return unquote(source), unquote(path)
+    asked = {"limit": MAX_SOURCES}
+    found = cast(Any, tools.call(tools.find_tool("lake.list_sources"), asked))
+    sources = [str(it["source_id"]) for it in found["sources"]]
+    named = sorted((it for it in sources if place.startswith(f"{it}/")), key=len)
+    if named:
+        return named[-1], place.removeprefix(f"{named[-1]}/")
+    holders = [it for it in sources if _has_file(tools, it, place)]
+    if len(holders) == 1:
+        return holders[0], place
+    if holders:
+        raise InvalidInput(
+            f"{len(holders)} sources have a file {place!r}",
+            field="place",
+            expected=[f"{it}/{place}" for it in holders],
+            hint=f"pecia read {holders[0]}/{place}",
+        )
+    raise NotFound(
+        f"no source that you may see has a file {place!r}",
+        field="place",
+        hint="find it with `pecia search WORDS`, or list files with "
+        "`pecia call lake.list_files --source-id SOURCE`",
+    )
+
+
+def _has_file(tools: ToolBackend, source: str, path: str) -> bool:
+    try:
+        tools.call(tools.find_tool("lake.get_file_metadata"), {"source_id": source, "key": path})
+    except NotFound:
+        return False
+    return True
+
+
+def _read_pages(tools: ToolBackend, source: str, path: str) -> Iterator[dict[str, Any]]:
+    tool = tools.find_tool("lake.get_file_text")
+    start: int | None = 0
+    while start is not None:
+        asked: dict[str, Json] = {"source_id": source, "key": path, "start": start}
+        page = cast(dict[str, Any], tools.call(tool, asked))
+        yield page
+        start = page["next_cursor"]
+
+
+def join_chunks(chunks: list[dict[str, Any]]) -> str:
+    """The text of a file. What two neighbours share is written once."""
+    parts: list[str] = []
+    page, end = None, 0
+    for it in chunks:
+        start = int(it["char_start"] or 0)
+        shared = end - start if it["page_no"] == page and end - start > 0 else 0
+        parts.append(str(it["text"])[shared:])
+        page, end = it["page_no"], int(it["char_end"] or 0)
+    return "".join(parts)
+
+
+COMMANDS = {
+    "read": DirectCommand(
+        read,
+        "Print the whole text of a file or document. Exits with 1 when it could not be read.\n"
+        "--json: title, source, path, uri, revision, status, text.",
+        {
+            "place": {
+                "type": "string",
+                "description": "SOURCE/PATH as `pecia search` prints it, pecia://file/SOURCE/PATH, "
+                "or a path.",
+            }
+        },
+        ("place",),
+        ("place",),
+    )
+}

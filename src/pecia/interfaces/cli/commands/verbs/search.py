@@ -1,0 +1,119 @@
+"""`pecia search`: passages from everything that you may see."""
+
+import html
+import re
+from typing import Any, cast
+
+from pecia.interfaces.cli.output.render import format_cell, format_one_line
+from pecia.interfaces.cli.output.style import text_style, wrap_passage
+from pecia.interfaces.cli.output.terminal import Terminal
+from pecia.interfaces.cli.tools.backend import open_backend
+from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
+from pecia.kernel.errors import Json
+
+TOOL = "lake.search_content"
+FILTERS = ("mode", "path", "content_type", "modified_after", "modified_before", "cursor")
+_MARK = re.compile(r"</?mark>")
+
+
+def search(terminal: Terminal, given: CommandArguments) -> int:
+    arguments: dict[str, Json] = {
+        "query": " ".join(given["words"]),
+        "limit": given["limit"],
+        **({"source_id": given["source"]} if given["source"] else {}),
+        **{it: given[it] for it in FILTERS if given[it] is not None},
+    }
+    with open_backend(terminal) as tools:
+        answer = cast(dict[str, Any], tools.call(tools.find_tool(TOOL), arguments))
+    document = search_document(str(arguments["query"]), answer)
+    terminal.print_result(document, lambda it: _show_hits(it, document))
+    for it in cast(list[str], document["degraded"]):
+        terminal.info(f"warning: {it}")
+    return 0 if document["hits"] else 1
+
+
+def search_document(query: str, answer: dict[str, Any]) -> dict[str, Json]:
+    """The shape of `--json`."""
+    return {
+        "query": query,
+        "hits": [_hit_document(it) for it in answer["hits"]],
+        "next_cursor": answer.get("next_cursor"),
+        "degraded": [*answer.get("degraded", [])],
+    }
+
+
+def _hit_document(hit: dict[str, Any]) -> dict[str, Json]:
+    passage, marks = split_marks(str(hit["snippet"] or ""))
+    return {
+        "title": hit["title"],
+        "source": hit["source_id"],
+        "path": hit["key"],
+        "uri": f"pecia://file/{hit['source_id']}/{hit['key']}",
+        "page": hit["page_no"],
+        "passage": passage,
+        "matches": [[start, end] for start, end in marks],
+        "rank": hit["rank"],
+    }
+
+
+def split_marks(snippet: str) -> tuple[str, list[tuple[int, int]]]:
+    """A snippet as text, and where its matches stand in it."""
+    text, marks, start = "", list[tuple[int, int]](), 0
+    for place, part in enumerate(_MARK.split(snippet)):
+        start, text = len(text), text + html.unescape(part)
+        if place % 2:
+            marks.append((start, len(text)))
+    return text, marks
+
+
+def _show_hits(terminal: Terminal, document: dict[str, Json]) -> None:
+    hits = cast(list[dict[str, Any]], document["hits"])
+    if not hits:
+        terminal.info(f"nothing found for {document['query']!r}")
+        return
+    if not terminal.is_terminal:
+        for it in hits:
+            cells = [f"{it['source']}/{it['path']}", it["page"], it["title"], it["passage"]]
+            terminal.print_line("\t".join(format_one_line(one) for one in cells))
+        return
+    style = text_style(terminal)
+    for place, it in enumerate(hits, 1):
+        page = f", page {it['page']}" if it["page"] is not None else ""
+        terminal.print_line(f"{place:>2}  {style.bold(format_cell(it['title'] or it['path']))}")
+        where = format_cell(f"{it['source']}/{it['path']}")
+        terminal.print_line(f"    {style.dim(where + page)}")
+        marks = [(start, end) for start, end in it["matches"]]
+        for line in wrap_passage(it["passage"], marks, style, "    "):
+            terminal.print_line(line)
+        terminal.print_line()
+    terminal.info(f"Read one: pecia read {hits[0]['source']}/{hits[0]['path']}")
+    if document["next_cursor"]:
+        terminal.info(f"More: --cursor {document['next_cursor']}")
+
+
+COMMANDS = {
+    "search": DirectCommand(
+        search,
+        "Search everything that you may see: files, documents and memories. Exits with 1 when\n"
+        "nothing is found. --json: query, hits (title, source, path, uri, page, passage,\n"
+        "matches, rank), next_cursor, degraded. In a pipe, or with --plain: a line for each hit,\n"
+        "with tabs between place, page, title and passage.",
+        {
+            "words": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "What to search for; the most distinctive words first.",
+            },
+            "limit": {"type": "integer", "default": 5, "description": "How many, 100 at most."},
+            "source": {"type": "string", "description": "Only this source."},
+            "path": {"type": "string", "description": "Only paths like this: reports/**."},
+            "mode": {"enum": ["hybrid", "lexical"], "description": "lexical: keywords only."},
+            "content_type": {"type": "string", "description": "text/html, or text/*."},
+            "modified_after": {"type": "string", "description": "A date, inclusive."},
+            "modified_before": {"type": "string", "description": "A date, exclusive."},
+            "cursor": {"type": "string", "description": "Go on where the last answer ended."},
+        },
+        ("words",),
+        ("words",),
+    )
+}

@@ -1,0 +1,69 @@
+"""What is damaged or foreign in the home: it stops nobody who can do without it, and the doctor
+says where it is and what to do."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pecia.kernel.store.cluster import DatabaseLogins
+from tests.interfaces.shell import Shell, opened_shell
+from tests.interfaces.test_cli_commands import external
+
+
+@pytest.fixture
+def shell(database: DatabaseLogins) -> Iterator[Shell]:
+    with opened_shell(external(database)) as opened:
+        yield opened
+
+
+def finding(shell: Shell, check: str) -> dict[str, Any]:
+    """What the doctor says of it, once."""
+    [found] = [
+        it for it in shell.run("doctor", "--json").document["findings"] if it["check"] == check
+    ]
+    return found
+
+
+def test_what_only_has_the_name_of_an_audit_file_stops_no_start(shell: Shell) -> None:
+    shell.ok("call", "whoami")
+    folder = shell.home / "spool" / "7777-cccc.audit"
+    folder.mkdir()
+    shell.ok("call", "whoami")
+    assert folder.is_dir()
+    found = finding(shell, "audit spool")
+    assert (found["state"], found["advice"]) == ("warn", f"move it away: {folder}")
+
+
+def test_the_doctor_names_damaged_lines_of_the_audit(shell: Shell) -> None:
+    shell.ok("call", "whoami")
+    spool = shell.home / "spool"
+    (spool / "7777-dddd.audit").write_bytes(b"no line of ours\nnor this\n")
+    shell.ok("call", "whoami")
+    found = finding(shell, "audit spool")
+    assert found["state"] == "warn"
+    damaged = f"damaged lines in {spool / 'damaged'}, which are not in the audit log: 2"
+    assert found["found"] == damaged
+    assert str(spool / "damaged") in found["advice"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"version": 1, "purposes": []}', None])
+def test_the_doctor_says_what_to_do_about_a_damaged_key_file(
+    shell: Shell, content: bytes | None
+) -> None:
+    shell.ok("call", "whoami")
+    keys = shell.home / "keys.json"
+    if content is None:
+        keys.unlink()
+        keys.mkdir(mode=0o700)
+    else:
+        keys.write_bytes(content)
+    found = finding(shell, "keys")
+    assert found["state"] == "fail"
+    assert str(keys) in found["found"]
+    assert "pecia backup --keys" in found["advice"]
+    started = shell.run("call", "whoami")
+    assert started.code == 1
+    assert str(keys) in started.err
+    assert "INTERNAL_ERROR" not in started.err
+    assert "pecia doctor" in started.err
