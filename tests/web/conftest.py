@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -15,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.database import alone
 
 ROOT = Path(__file__).parents[2]
+AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
     "--no-sandbox",
@@ -39,7 +41,7 @@ class Installed:
     def environ(self, home: Path, **more: str) -> dict[str, str]:
         """A newcomer's: the wheel, its dependencies, and no Node."""
         return {
-            "PATH": "/bin",
+            "PATH": path_without_node(home),
             "HOME": str(home),
             "PECIA_HOME": str(home / "pecia"),
             "PYTHONPATH": str(self.site),
@@ -56,6 +58,17 @@ class Installed:
             timeout=60,
             check=False,
         )
+
+
+def path_without_node(home: Path) -> str:
+    """A PATH with every program of the system but Node: `/bin` is `/usr/bin` on most of them."""
+    folder = home / "bin"
+    if not folder.exists():
+        folder.mkdir()
+        for it in Path("/bin").iterdir():
+            if not it.name.startswith(("node", "npm", "npx", "corepack")):
+                (folder / it.name).symlink_to(it)
+    return str(folder)
 
 
 @pytest.fixture(scope="session")
@@ -103,6 +116,24 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def _is_complaint(text: str) -> bool:
     return "Content Security Policy" in text or "Uncaught" in text
+
+
+def sign_in_as(page: Page, url: str, token: str) -> None:
+    """Sign the browser in, as its sign-in page does."""
+    port = urlsplit(url).port
+    cookie = {"name": f"pecia_session_{port}", "value": token, "url": url, "httpOnly": True}
+    page.context.add_cookies([{**cookie, "sameSite": "Strict"}])  # pyright: ignore[reportArgumentType]
+
+
+def findings(page: Page) -> list[str]:
+    """What axe-core finds on the page as it is, whatever its level."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{it['id']}: {node['target']} {node['failureSummary']}"
+        for it in found["violations"]
+        for node in it["nodes"]
+    ]
 
 
 def free_port() -> int:

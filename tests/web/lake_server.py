@@ -10,7 +10,7 @@ import httpx
 from playwright.sync_api import Page
 
 from pecia.kernel.identity import owner_token
-from tests.web.conftest import ROOT, Installed
+from tests.web.conftest import ROOT, Installed, sign_in_as
 from tests.web.test_console import serve
 
 WAIT_S = 90
@@ -60,7 +60,7 @@ class LakeServer:
         page.goto(f"{self.url}/console/{at}")
 
     def open_as_bo(self, page: Page, at: str = "") -> None:
-        page.add_init_script(f"sessionStorage.setItem('pecia.token', '{self.bo}')")
+        sign_in_as(page, self.url, self.bo)
         self.open(page, at)
 
     def crawl(self, source_id: str) -> dict[str, Any]:

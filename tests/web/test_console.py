@@ -64,11 +64,11 @@ def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 def test_the_owner_is_at_home_without_signing_in(local: str, page: Page) -> None:
     page.goto(f"{local}/")
     expect(page.get_by_role("heading", name="Pecia")).to_be_visible()
+    expect(page.get_by_role("heading", name="Three things to try")).to_be_visible()
+    page.get_by_role("button", name="Signed in as").click()
     expect(page.get_by_text("administrator")).to_be_visible()
-    status = page.get_by_role("heading", name="Status").locator("..")
-    expect(status.get_by_text("database", exact=True)).to_be_visible()
-    page.get_by_role("tab", name="By stdio").click()
-    expect(page.locator("pre")).to_contain_text('"command": "pecia"')
+    stdio = page.get_by_role("group", name="For Any editor, by stdio")
+    expect(stdio).to_contain_text('"command": "pecia"')
 
 
 def test_a_server_asks_for_a_token_and_says_why_a_bad_one_is_bad(server: str, page: Page) -> None:
@@ -78,6 +78,7 @@ def test_a_server_asks_for_a_token_and_says_why_a_bad_one_is_bad(server: str, pa
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_contain_text("token")
     assert page.evaluate("sessionStorage.length") == 0
+    assert page.context.cookies() == []
 
 
 def test_trouble_is_shown_with_its_code_and_can_be_tried_again(local: str, page: Page) -> None:
@@ -86,7 +87,7 @@ def test_trouble_is_shown_with_its_code_and_can_be_tried_again(local: str, page:
     expect(page.get_by_role("alert")).to_contain_text("does not answer")
     page.unroute("**/console/about.json")
     page.get_by_role("button", name="Try again").click()
-    expect(page.get_by_role("heading", name="Status")).to_be_visible()
+    expect(page.get_by_role("heading", name="Recent documents")).to_be_visible()
 
 
 def test_the_page_may_run_only_its_own_scripts(local: str) -> None:

@@ -58,14 +58,27 @@ def test_who_signs_in_at_the_issuer_comes_home(
     at_the_issuer(page, server, issuer)
     assert "code_challenge=" in page.url
     page.get_by_role("link", name="allow").click()
-    expect(page.get_by_text("ana@example.com")).to_be_visible()
-    expect(page.get_by_role("heading", name="Status")).to_be_visible()
+    ana = page.get_by_role("button", name="Signed in as ana@example.com")
+    expect(ana).to_be_visible()
+    expect(page.get_by_role("heading", name="Connect an agent")).to_be_visible()
     # Neither the code nor the token may stay where a history or a neighbour finds them.
     assert page.url == f"{server}/console/"
-    assert page.context.cookies() == []
-    assert page.evaluate("localStorage.length") == 0
+    (cookie,) = page.context.cookies()
+    assert cookie.get("httpOnly")
+    assert cookie.get("sameSite") == "Strict"
+    assert page.evaluate("document.cookie") == ""
+    assert page.evaluate("localStorage.length + sessionStorage.length") == 0
     page.reload()
-    expect(page.get_by_text("ana@example.com")).to_be_visible()
+    expect(ana).to_be_visible()
+    # One sign-in is enough for all tabs, and so is one sign-out.
+    other = page.context.new_page()
+    other.goto(f"{server}/console/#/tokens")
+    expect(other.get_by_role("heading", name="Tokens")).to_be_visible()
+    other.get_by_role("button", name="Signed in as").click()
+    other.get_by_role("button", name="Sign out").click()
+    for tab in (page, other):
+        expect(tab.get_by_role("heading", name="Sign in to Pecia")).to_be_visible()
+    assert page.context.cookies() == []
 
 
 def test_who_says_no_is_asked_again(

@@ -76,9 +76,9 @@ def test_a_folder_is_added_crawled_and_found(lakeside: LakeServer, page: Page) -
     folder.mkdir()
     (folder / "kingfisher.md").write_text("# Kingfishers\n\nBlue, and gone.\n")
     lakeside.sign_in(page)
-    expect(page.get_by_role("heading", name="Pecia")).to_be_visible()
+    expect(page.get_by_role("link", name="Pecia, home")).to_be_visible()
     lakeside.open(page, AT)
-    page.get_by_text("Add a folder").click()
+    page.get_by_text("Add a source").click()
     page.get_by_label("Name of the source").fill("added")
     page.get_by_label("Folder on the server").fill("added")
     page.get_by_role("button", name="Add and crawl").click()
@@ -97,7 +97,7 @@ def test_a_browser_that_is_not_signed_in_is_told_how_a_person_says_yes(
     lakeside: LakeServer, page: Page
 ) -> None:
     lakeside.open(page, AT)
-    page.get_by_text("Add a folder").click()
+    page.get_by_text("Add a source").click()
     page.get_by_label("Name of the source").fill("unsigned")
     page.get_by_label("Folder on the server").fill(str(lakeside.folder))
     page.get_by_role("button", name="Add and crawl").click()
@@ -133,14 +133,23 @@ def test_what_an_agent_asked_for_is_confirmed_or_refused_on_a_page(
     assert "code=" not in page.url
 
 
+def test_the_link_of_pecia_open_leads_to_the_home_page_in_a_new_tab_and_in_an_open_one(
+    lakeside: LakeServer, page: Page
+) -> None:
+    for _ in range(2):
+        lakeside.sign_in(page)
+        expect(page.get_by_role("heading", name="Recent documents")).to_be_visible()
+        assert page.url.endswith("#/")
+
+
 def test_who_may_not_change_sources_is_offered_nothing_to_change(
     lakeside: LakeServer, page: Page
 ) -> None:
     lakeside.open_as_bo(page, AT)
     expect(row(page, "wiki:notes")).to_contain_text("visible to its owners")
     expect(page.get_by_role("rowheader")).to_have_count(1)
-    expect(page.get_by_role("button")).to_have_count(0)
-    expect(page.get_by_text("Add a folder")).to_have_count(0)
+    expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
+    expect(page.get_by_text("Add a source")).to_have_count(0)
 
 
 def test_a_question_that_got_no_answer_is_not_taken_for_a_refusal(

@@ -1,6 +1,6 @@
 // The server's API, and its errors: a stable code, a message, fields.
 
-import { bearer, forget } from "./session.svelte";
+import { announce, isSignedIn, setSignedIn } from "./session.svelte";
 
 export class Problem extends Error {
   constructor(
@@ -50,11 +50,14 @@ export interface About {
   version: string;
   mode: "local" | "server";
   mcp: boolean;
+  has_session: boolean;
   oidc: { issuer: string; client_id: string; scopes: string[] } | null;
 }
 
-export async function call<T>(tool: string, input: object = {}, signal?: AbortSignal): Promise<T> {
-  return request<T>(`/api/v1/${tool}`, { method: "POST", body: JSON.stringify(input), signal });
+const TIMEOUT_MS = 60_000;
+
+export async function call<T>(tool: string, input: object = {}, signal?: AbortSignal, timeoutMs = TIMEOUT_MS): Promise<T> {
+  return request<T>(`/api/v1/${tool}`, { method: "POST", body: JSON.stringify(input), signal }, timeoutMs);
 }
 
 /** A call made by a person in the page: a confirmation that it needs is given at once. */
@@ -63,7 +66,7 @@ export async function callByHand<T>(tool: string, input: object): Promise<T> {
     return await call<T>(tool, input);
   } catch (error) {
     const waits = asProblem(error).confirmation;
-    if (!waits || !bearer()) throw error;
+    if (!waits || !isSignedIn()) throw error;
     await answer(waits, "confirm");
     return call<T>(tool, input);
   }
@@ -78,10 +81,23 @@ export async function answer(id: string, decision: "confirm" | "refuse"): Promis
   await request(`/api/v1/confirmations/${encodeURIComponent(id)}`, { method: "POST", body });
 }
 
-/** The session token for the code of a one-time sign-in link. */
-export async function signIn(code: string): Promise<string> {
-  const body = JSON.stringify({ code });
-  return (await request<{ token: string }>("/api/v1/session", { method: "POST", body })).token;
+/** Sign this browser in, with a token or with the code of a one-time link. */
+export async function signIn(proof: { token: string } | { code: string }): Promise<void> {
+  await request("/api/v1/session", { method: "POST", body: JSON.stringify(proof) });
+  setSignedIn(true);
+  announce();
+}
+
+/** Sign out in every tab of this browser; `everywhere` ends the owner's other browsers too. */
+export async function signOut(everywhere = false): Promise<void> {
+  await request("/api/v1/session", { method: "DELETE", body: JSON.stringify({ everywhere }) });
+  setSignedIn(false);
+  announce();
+}
+
+/** A page of the API that is no tool. */
+export function read<T>(path: string): Promise<T> {
+  return request<T>(path);
 }
 
 export async function capacity<T>(): Promise<T> {
@@ -94,7 +110,9 @@ export function asProblem(error: unknown): Problem {
 }
 
 export async function about(): Promise<About> {
-  return read<About>(await reach("/console/about.json"));
+  const found = await parse<About>(await reach("/console/about.json", { cache: "no-store" }));
+  setSignedIn(found.has_session);
+  return found;
 }
 
 export async function readiness(): Promise<Check[]> {
@@ -111,29 +129,25 @@ function check(name: string, found: unknown): Check {
   return { name, ok: found === true || found === "ok", detail: "" };
 }
 
-async function request<T>(url: string, init: RequestInit = {}): Promise<T> {
-  const token = bearer();
-  const headers = {
-    "content-type": "application/json",
-    accept: "application/json",
-    ...(token ? { authorization: `Bearer ${token}` } : {}),
-  };
-  const answer = await reach(url, { ...init, headers });
-  if (answer.status === 401) forget();
-  return read<T>(answer);
+async function request<T>(url: string, init: RequestInit = {}, timeoutMs = TIMEOUT_MS): Promise<T> {
+  // The header that no page of another site can set: with it the session cookie counts.
+  const headers = { "content-type": "application/json", accept: "application/json", "x-pecia-console": "1" };
+  const answer = await reach(url, { ...init, headers }, timeoutMs);
+  if (answer.status === 401) setSignedIn(false);
+  return parse<T>(answer);
 }
 
-async function reach(url: string, init: RequestInit = {}): Promise<Response> {
-  const deadline = AbortSignal.timeout(60_000);
+async function reach(url: string, init: RequestInit = {}, timeoutMs = TIMEOUT_MS): Promise<Response> {
+  const deadline = AbortSignal.timeout(timeoutMs);
   const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
   try {
-    return await fetch(url, { ...init, credentials: "omit", signal });
+    return await fetch(url, { ...init, credentials: "same-origin", signal });
   } catch {
     throw new Problem("UNREACHABLE", "The server does not answer. Is it running?", 0, null);
   }
 }
 
-async function read<T>(answer: Response): Promise<T> {
+async function parse<T>(answer: Response): Promise<T> {
   const id = answer.headers.get("x-request-id");
   const body: unknown = await answer.json().catch(() => null);
   if (answer.ok) return body as T;
@@ -147,4 +161,17 @@ async function read<T>(answer: Response): Promise<T> {
     error?.hint,
     error?.confirmation,
   );
+}
+
+/** Every row of a list that comes in pages; 20 pages at most. */
+export async function callAll<T>(tool: string, field: string, input: object = {}): Promise<T[]> {
+  const rows: T[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < 20; page++) {
+    const found: Record<string, unknown> = await call(tool, { ...input, limit: 100, ...(cursor ? { cursor } : {}) });
+    rows.push(...(found[field] as T[]));
+    cursor = (found.next_cursor as string | null) ?? null;
+    if (cursor === null) break;
+  }
+  return rows;
 }

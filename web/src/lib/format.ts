@@ -19,6 +19,14 @@ export function count(value: number, one: string, many = `${one}s`): string {
   return `${number(value)} ${value === 1 ? one : many}`;
 }
 
+/** A size: 1.2 MB. */
+export function bytes(value: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const power = Math.min(units.length - 1, value > 0 ? Math.floor(Math.log10(value) / 3) : 0);
+  const scaled = value / 1000 ** power;
+  return `${power && scaled < 10 ? scaled.toFixed(1) : Math.round(scaled)} ${units[power]}`;
+}
+
 export function ago(moment: string): string {
   let span = (new Date(moment).getTime() - Date.now()) / 1000;
   for (const [unit, size] of STEPS) {

@@ -26,6 +26,31 @@ export function snippetPieces(html: string): Piece[] {
   return pieces;
 }
 
+/** A snippet on one line: without the marks of headings, lists and frontmatter. */
+export function flatPieces(html: string): Piece[] {
+  const text = html
+    .replace(/^(?:\.\.\.|…)?---\n[\s\S]*?\n---\n/, "")
+    .replace(/^[ \t]*(?:#{1,6}|[-*+]|\d+\.|&gt;|>)[ \t]+/gm, "")
+    .replace(/^[|:\s-]{3,}$/gm, "")
+    .replace(/\[\[([^\][|\n]*\|)?([^\][\n]*)\]\]/g, (_, __, target: string) => linkWords(target))
+    .replace(/!?\[([^\][\n]*)\]\([^()\n]*\)/g, "$1")
+    .replace(/^\|[ \t]*|[ \t]*\|[ \t]*$/gm, "")
+    .replace(/[ \t]+\|[ \t]+/g, " · ")
+    .replace(/`/g, "")
+    .replace(/\*\*/g, "")
+    .replace(/\s*\n\s*\n\s*/g, " · ")
+    .replace(/\s+/g, " ")
+    .replace(/^[ ·]+|[ ·]+$/g, "");
+  return snippetPieces(text);
+}
+
+/** What a wiki link is called: the name of its page, and its heading. */
+function linkWords(target: string): string {
+  const [page = "", anchor] = target.split("#");
+  const name = page.split("/").pop() ?? page;
+  return [name, anchor].filter(Boolean).join(", ");
+}
+
 /** A text with these words marked wherever they stand alone, in any case. */
 export function wordPieces(text: string, words: string[]): Piece[] {
   const wanted = words.map((it) => it.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));

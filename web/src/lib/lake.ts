@@ -1,18 +1,26 @@
 // The lake tools that the pages of the console use.
 
-import { Problem, call, callByHand, capacity } from "./api";
+import { Problem, call, capacity } from "./api";
+import type { Origin } from "./provenance";
+
+type Provenance = "original" | "written by a person" | "written by an agent" | "memory" | "derived";
+const ORIGINS: Record<Provenance, Origin> = { original: "original", "written by a person": "person", "written by an agent": "agent", memory: "memory", derived: "agent" };
 
 export interface Hit {
   source_id: string;
   key: string;
   seq: number;
   title: string;
+  text: string;
   snippet: string;
+  char_start: number;
+  char_end: number;
   page_no: number | null;
   ts_start_ms: number | null;
   revision: number;
   url: string | null;
   rank: number;
+  provenance: Provenance;
   explain: { score: number; parts: Record<string, number> } | null;
 }
 
@@ -48,6 +56,7 @@ export interface Source {
   enabled: boolean;
   last_indexed_at: string | null;
   condition: string | null;
+  unread?: number | null;
 }
 
 export interface SkippedFile {
@@ -146,10 +155,6 @@ export function stop(source_id: string): Promise<Crawl> {
   return call<Crawl>("admin/stop_crawl", { source_id });
 }
 
-export function addFolder(source_id: string, folder: string): Promise<Source> {
-  return callByHand<Source>("admin/add_source", { source_id, folder });
-}
-
 export async function size(): Promise<IndexSize> {
   return (await capacity<{ index: IndexSize }>()).index;
 }
@@ -161,4 +166,10 @@ export function isRunning(it: Crawl | null): boolean {
 export function fileUri(source_id: string, key: string): string {
   const path = key.split("/").map(encodeURIComponent).join("/");
   return `pecia://file/${encodeURIComponent(source_id)}/${path}`;
+}
+
+/** Who a file comes from: as the hit says, else as far as its source does. */
+export function originOf(it: { source_id: string; provenance?: Provenance }): Origin {
+  if (it.provenance) return ORIGINS[it.provenance] ?? "original";
+  return it.source_id === "memory" ? "memory" : "original";
 }

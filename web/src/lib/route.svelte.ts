@@ -3,10 +3,12 @@
 
 export interface Place {
   page: string;
+  /** What follows the page's name: `a/b` of `#/page/a/b`. */
+  rest: string;
   params: Record<string, string>;
 }
 
-let place = $state<Place>(read());
+let place = $state.raw<Place>(read());
 
 // Pages render after the browser would have scrolled: each restores its own position.
 history.scrollRestoration = "manual";
@@ -29,7 +31,31 @@ export function go(address: string): void {
   location.hash = address;
 }
 
+/** Change the address without a new entry in the history: for what is being typed. */
+export function replace(address: string): void {
+  history.replaceState(null, "", address);
+  place = read();
+}
+
+/** A file or document, in the reader. */
+export function readLink(
+  source: string,
+  key: string,
+  more: { seq?: number; rev?: number; q?: string; at?: string; page?: number; t?: number; from?: number; to?: number } = {},
+): string {
+  return link("read", { source, key, ...more });
+}
+
 function read(): Place {
-  const [page = "", query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
-  return { page, params: Object.fromEntries(new URLSearchParams(query)) };
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const [page = "", rest = ""] = path.split(/\/(.*)/s);
+  return { page: decoded(page), rest: decoded(rest), params: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -8,9 +8,18 @@ import { link } from "./route.svelte";
 /** A hit, and the cursor of the page it came on. */
 export type ListedHit = Hit & { cursor: string | null };
 
+/** The hits of one file, in the order of the best. */
+export interface HitGroup {
+  id: string;
+  title: string;
+  hits: ListedHit[];
+}
+
 class SearchState {
   hits = $state.raw<ListedHit[]>([]);
   degraded = $state.raw<string[]>([]);
+  /** How long the last search took, seen from here. */
+  tookMs = $state(0);
   problem = $state.raw<Problem | null>(null);
   next = $state<string | null>(null);
   busy = $state(false);
@@ -22,6 +31,18 @@ class SearchState {
 
   private params: Record<string, string> = {};
   private running = new AbortController();
+
+  /** The hits, by file. */
+  get groups(): HitGroup[] {
+    const groups = new Map<string, HitGroup>();
+    for (const it of this.hits) {
+      const id = JSON.stringify([it.source_id, it.key]);
+      const group = groups.get(id) ?? { id, title: it.title || (it.key.split("/").pop() ?? it.key), hits: [] };
+      group.hits.push(it);
+      groups.set(id, group);
+    }
+    return [...groups.values()];
+  }
 
   /** Search, unless these hits are loaded already. */
   async begin(params: Record<string, string>, again = false): Promise<void> {
@@ -71,7 +92,9 @@ class SearchState {
     this.busy = true;
     this.problem = null;
     try {
+      const begun = performance.now();
       const found = await search(this.page(cursor), running.signal);
+      this.tookMs = Math.round(performance.now() - begun);
       if (running.signal.aborted) return null;
       this.next = found.next_cursor;
       this.degraded = found.degraded;

@@ -1,20 +1,22 @@
-// The token of this tab. It lives as long as the tab, is sent to this server only, and is in no
-// cookie, so no other site can use it.
+// Who is signed in, in every tab of this browser. The token is in a cookie that no script can read;
+// this only knows whether there is one, and tells the other tabs when that changes.
 
-const KEY = "pecia.token";
+let signedIn = $state(false);
+const tabs = new BroadcastChannel("pecia.session");
 
-let token = $state<string | null>(sessionStorage.getItem(KEY));
-
-export function bearer(): string | null {
-  return token;
+export function isSignedIn(): boolean {
+  return signedIn;
 }
 
-export function remember(given: string): void {
-  token = given;
-  sessionStorage.setItem(KEY, given);
+export function setSignedIn(value: boolean): void {
+  signedIn = value;
 }
 
-export function forget(): void {
-  token = null;
-  sessionStorage.removeItem(KEY);
+/** Tell the other tabs, which then ask again who they are. */
+export function announce(): void {
+  tabs.postMessage("changed");
+}
+
+export function onOtherTab(changed: () => void): void {
+  tabs.onmessage = changed;
 }

@@ -2,7 +2,7 @@
 
 import type { Crawl } from "../lib/lake";
 
-export type Tone = "brand" | "sky" | "sand" | "good" | "warn" | "bad" | "quiet";
+export type Tone = "accent" | "person" | "memory" | "good" | "warn" | "bad" | "quiet";
 
 export interface Share {
   name: string;
@@ -16,7 +16,7 @@ export function byStatus(it: Crawl | null): Share[] {
   // Not readable in an earlier crawl, and unchanged since.
   const before = it ? Math.max(0, it.unread - it.failed) : 0;
   return [
-    { name: "unchanged", value: it ? Math.max(0, it.seen - touched - before) : 0, tone: "brand" },
+    { name: "unchanged", value: it ? Math.max(0, it.seen - touched - before) : 0, tone: "accent" },
     { name: "newly read", value: it ? Math.max(0, it.read - it.failed) : 0, tone: "good" },
     { name: "waiting", value: it ? Math.max(0, touched - it.read) : 0, tone: "quiet" },
     { name: "not readable", value: it?.unread ?? 0, tone: "bad" },

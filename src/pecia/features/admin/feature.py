@@ -3,6 +3,7 @@
 from pecia.features.admin.tools.audit_log import audit_log_tools
 from pecia.features.admin.tools.directory_groups import directory_tools
 from pecia.features.admin.tools.grants import grant_tools
+from pecia.features.admin.tools.jobs import job_tools
 from pecia.features.admin.tools.secrets import secret_tools
 from pecia.features.admin.tools.spaces import FolderPolicy, space_tools
 from pecia.features.admin.tools.tokens import token_tools
@@ -44,5 +45,6 @@ def build_admin(
             *space_tools(store, folders, Confirmations(store, keyring)),
             *token_tools(store),
             *audit_log_tools(store, audit_log),
+            *job_tools(store),
         ),
     )

@@ -21,7 +21,9 @@ from pecia.interfaces.http.middleware.edge import (
     EdgeRules,
     TrustedHosts,
 )
+from pecia.interfaces.http.pages.document import document_routes
 from pecia.interfaces.http.pages.overview import docs_page, home_page
+from pecia.interfaces.http.pages.template import DESIGN_PATH, serve_design
 from pecia.interfaces.http.routes.confirmations import confirmation_paths, confirmation_routes
 from pecia.interfaces.http.routes.downloads import DownloadHandler
 from pecia.interfaces.http.routes.feature_pages import page_routes
@@ -30,7 +32,8 @@ from pecia.interfaces.http.routes.health import Health
 from pecia.interfaces.http.routes.metrics import CallMetrics, MetricsHandler
 from pecia.interfaces.http.routes.openapi import build_document
 from pecia.interfaces.http.routes.resource_metadata import metadata_paths
-from pecia.interfaces.http.routes.tool_list import tool_list_handler
+from pecia.interfaces.http.routes.status import settings_handler, status_handler
+from pecia.interfaces.http.routes.tool_list import tool_info_handler, tool_list_handler
 from pecia.interfaces.http.routes.tools import API, dynamic_tool_endpoint, tool_paths
 from pecia.kernel.settings.kernel import KernelSettings
 
@@ -78,8 +81,13 @@ def build_http_app(
         [
             *(it for annex in annexes for it in annex.routes),
             *page_routes(app, authenticator),
+            *document_routes(app, authenticator),
             *websocket_routes(app, authenticator),
             *confirmation_routes(app, authenticator),
+            Route(
+                f"{API}/tools/{{name}}",
+                HttpEndpoint({"GET": tool_info_handler(app, authenticator)}),
+            ),
             Route(f"{API}/{{room}}/{{tool}}", dynamic_tool_endpoint(app, authenticator)),
         ],
         redirect_slashes=False,
@@ -96,8 +104,11 @@ def _builtin_paths(
     handlers: dict[str, Handler] = {
         "/healthz": health.alive,
         "/readyz": health.ready,
+        DESIGN_PATH: serve_design,
         f"{API}/docs": docs_page(app),
         f"{API}/openapi.json": _openapi(app),
+        f"{API}/settings": settings_handler(app, authenticator),
+        f"{API}/status": status_handler(app, authenticator),
         f"{API}/tools": tool_list_handler(app, authenticator),
         DOWNLOAD: DownloadHandler(app, authenticator).handle,
     }

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from pecia.interfaces.http.auth.challenge import challenge_headers
-from pecia.interfaces.http.pages.template import render_page
+from pecia.interfaces.http.pages.template import RawHtml, render_page
 from pecia.interfaces.http.request_info import get_request_info
 from pecia.kernel.errors import InternalError, PeciaError, RateLimited
 
@@ -34,7 +34,13 @@ def render_error(failure: Exception, scope: Scope) -> Response:
     headers |= challenge_headers(error, connection)
     headers |= retry_after_headers(error)
     if wants_html(connection.headers.get("accept", "")):
-        return render_page(_title(status), [error.message], status=status, headers=headers)
+        hint = error.payload().get("hint")
+        lines = [error.message, *([hint] if isinstance(hint, str) else [])]
+        if status == HTTPStatus.UNAUTHORIZED:
+            lines.append(RawHtml('<p><a class="button primary" href="/console/">Sign in</a></p>'))
+        elif status == HTTPStatus.NOT_FOUND:
+            lines.append(RawHtml('<p><a class="button" href="/">To the start page</a></p>'))
+        return render_page(_title(status), lines, status=status, headers=headers)
     return json_response({"error": error.payload()}, status, headers)
 
 

@@ -1,6 +1,7 @@
 """What is known of a request before authentication: where it came from, and the token it has.
 
-A token is in the Authorization header, or in the subprotocols of a websocket.
+A token is in the Authorization header, in the subprotocols of a websocket, or in the session
+cookie of a browser.
 """
 
 import re
@@ -11,6 +12,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from pecia.adapters.http.peer_credentials import PeerProcess
+from pecia.interfaces.http.auth.session_cookie import session_token
 from pecia.kernel.errors import AuthRequired
 from pecia.kernel.logs import RequestRecord
 
@@ -66,8 +68,11 @@ def bearer_token(connection: HTTPConnection) -> str | None:
 def raw_authorization(connection: HTTPConnection) -> str | None:
     """The Authorization value as sent, not validated."""
     header = connection.headers.get("authorization")
-    if header is None and connection.scope["type"] == "websocket":
-        offered: list[str] = connection.scope.get("subprotocols", [])
-        tokens = (it for it in offered if it.startswith(SUBPROTOCOL_PREFIX))
-        return next((f"Bearer {it.removeprefix(SUBPROTOCOL_PREFIX)}" for it in tokens), None)
-    return header
+    if header is not None:
+        return header
+    offered: list[str] = connection.scope.get("subprotocols") or []
+    tokens = (it for it in offered if it.startswith(SUBPROTOCOL_PREFIX))
+    if token := next(tokens, None):
+        return f"Bearer {token.removeprefix(SUBPROTOCOL_PREFIX)}"
+    cookie = session_token(connection, get_request_info(connection.scope).base_url)
+    return None if cookie is None else f"Bearer {cookie}"

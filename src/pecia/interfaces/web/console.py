@@ -1,6 +1,9 @@
 """The console as a mount of the HTTP interface. It knows the built files, and no tool."""
 
+import hashlib
 import mimetypes
+import re
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,13 +19,17 @@ from pecia import __version__
 from pecia.app.app import App
 from pecia.interfaces.http.app import HttpMount
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.http.auth.session_cookie import has_session
 from pecia.interfaces.http.endpoint import Handler, HttpEndpoint
 from pecia.interfaces.http.pages.template import RawHtml, render_page
+from pecia.interfaces.http.request_info import get_request_info
 from pecia.kernel.errors import NotFound
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.settings.kernel import KernelSettings
 
 STATIC_FOLDER = "static"
+DIAGRAM_FRAME = "diagram.html"
+_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +93,24 @@ def content_security_policy(settings: KernelSettings) -> str:
     issuer = urlsplit(settings.oidc_issuer or "")
     beside = f" {issuer.scheme}://{issuer.netloc}" if issuer.netloc else ""
     return (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        f"connect-src 'self'{beside}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+        "media-src 'self'; font-src 'self'; worker-src 'self'; "
+        f"frame-src 'self'; connect-src 'self'{beside}; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
+
+
+def diagram_frame_headers(body: bytes) -> dict[str, str]:
+    """Of the frame that draws diagrams: an origin of its own, no network, and no script but its
+    own and the library that the page around it sends. Only here styles may be inline: an SVG is
+    made of them."""
+    hashes = [b64encode(hashlib.sha256(it).digest()).decode() for it in _SCRIPT.findall(body)]
+    scripts = "".join(f"'sha256-{it}' " for it in hashes)
+    policy = (
+        f"sandbox allow-scripts; default-src 'none'; script-src {scripts}blob:; "
+        "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    )
+    return {"content-security-policy": policy, "x-frame-options": "SAMEORIGIN"}
 
 
 def about_document(settings: KernelSettings) -> dict[str, object]:
@@ -109,10 +131,17 @@ def about_document(settings: KernelSettings) -> dict[str, object]:
 
 
 def _about_handler(settings: KernelSettings) -> Handler:
-    body = orjson.dumps(about_document(settings))
+    known = about_document(settings)
 
     async def answer(request: Request) -> Response:
-        return Response(body, media_type="application/json")
+        base_url = get_request_info(request.scope).base_url
+        # The cookie is out of reach of scripts: whether there is one the page learns here.
+        about = {**known, "has_session": has_session(request, base_url)}
+        return Response(
+            orjson.dumps(about),
+            headers={"cache-control": "no-store"},
+            media_type="application/json",
+        )
 
     return answer
 
@@ -131,6 +160,8 @@ def _asset_handler(assets: Mapping[str, StaticAsset], allowed: str) -> Handler:
         asset = assets[path]
         keep = "public, max-age=31536000, immutable" if asset.is_hashed else "no-cache"
         headers = {"content-security-policy": allowed, "cache-control": keep}
+        if path == DIAGRAM_FRAME:
+            headers |= diagram_frame_headers(asset.body)
         return Response(asset.body, headers=headers, media_type=asset.content_type)
 
     return answer
@@ -141,8 +172,11 @@ def _not_built() -> Response:
     return render_page(
         "The console was not built",
         [
-            "This Pecia runs from a checkout whose pages were not built. Run `make web`, "
-            "which needs Node, and start again; or install a released wheel, which has them.",
-            RawHtml('<p>Every tool is at <a href="/api/v1/docs">/api/v1/docs</a>.</p>'),
+            "This Pecia runs from a checkout whose pages were not built. Install Node and run "
+            "`make start` again; or install a released wheel, which has them.",
+            RawHtml(
+                "<p>Documents can be read without it, at <code>/read/SOURCE/KEY</code>; "
+                'every tool is at <a href="/api/v1/docs">/api/v1/docs</a>.</p>'
+            ),
         ],
     )

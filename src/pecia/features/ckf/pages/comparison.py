@@ -127,7 +127,7 @@ def _table(ours: CompiledWork, took_ms: float, model: CompiledWork | None) -> Ht
     text = ours.source.text
     left = list_measures(ours.package, text)
     right = list_measures(model.package, text) if model else {}
-    heads = tag("tr", (tag("th", it, scope="col") for it in ("", "Heuristic", "Model")))
+    heads = tag("tr", (tag("th", it, scope="col") for it in ("Measure", "Heuristic", "Model")))
     took = f"{model.metrics['duration_ms']:.0f} ms" if model and model.metrics else DASH
     rows = [_row("time here", f"{took_ms:.0f} ms", took)]
     rows += [_row(name, value, right.get(name, DASH)) for name, value in left.items()]

@@ -214,7 +214,11 @@ def _form(form: Mapping[str, str]) -> tuple[Html, ...]:
         tag(
             "form",
             labelled("Text", area, "Plain text or Markdown, at least 20 characters."),
-            tag("p", tag("input", type="file", data_file=True, hidden=True), class_="file"),
+            tag(
+                "p",
+                tag("input", type="file", data_file=True, hidden=True, aria_label="A file"),
+                class_="file",
+            ),
             labelled("Or the address of a source", picked, _pick()),
             tag(
                 "div",

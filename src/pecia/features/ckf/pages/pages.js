@@ -1,5 +1,5 @@
 // What the pages do beyond HTML: files dropped or picked, printing, publishing, work that shows how
-// far it is, packages that came in the address itself, and the token of a signed-in tab. Every text
+// far it is, packages that came in the address itself, the session and the theme of the console. Every text
 // of a package is set as text; the only markup taken is what this server answers.
 
 const LARGEST_FILE = 2_000_000;
@@ -51,12 +51,12 @@ function acceptPicks(input) {
   });
 }
 
-function headers() {
-  const token = sessionStorage.getItem("pecia.token");
-  return token ? { authorization: `Bearer ${token}` } : {};
-}
-
-const isSignedIn = () => sessionStorage.getItem("pecia.token") !== null;
+// Whoever is signed in has a session cookie, which counts only with this header: no page of another
+// site can set it. Scripts cannot read the cookie; the console's own page says whether there is one.
+let hasSession = false;
+let isKnown = false;
+const headers = () => (hasSession ? { "x-pecia-console": "1" } : {});
+const isSignedIn = () => hasSession;
 
 async function save(answer) {
   const [, name] = answer.headers.get("content-disposition").match(/filename="([^"]*)"/) ?? [];
@@ -84,7 +84,7 @@ async function show(answer) {
 const withoutHash = (address) => String(address).replace(/#.*$/, "");
 let shownAddress = withoutHash(location.href);
 
-// A browser sends no token with a link or a form of its own accord, so a signed-in tab asks itself.
+// A browser sends no header with a link or a form of its own accord, so a signed-in tab asks itself.
 async function go(address) {
   shownAddress = withoutHash(address);
   const answer = await fetch(address, { headers: { accept: "text/html", ...headers() } });
@@ -127,8 +127,10 @@ async function send(form, button) {
 }
 
 function acceptSending(form) {
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
+    if (isKnown && !isSignedIn() && !("work" in form.dataset)) return;
     event.preventDefault();
+    await known;
     send(form, event.submitter);
   });
 }
@@ -229,7 +231,7 @@ function enhance() {
   for (const input of document.querySelectorAll("[data-file]")) acceptPicks(input);
   for (const form of document.querySelectorAll("[data-publish]")) acceptPublishing(form);
   for (const form of document.querySelectorAll("main form[method=post]")) {
-    if (isSignedIn() || "work" in form.dataset) acceptSending(form);
+    acceptSending(form);
   }
   for (const button of document.querySelectorAll("[data-print]")) {
     button.hidden = false;
@@ -263,5 +265,17 @@ window.addEventListener("beforeprint", () => {
 enhance();
 showFragment();
 window.addEventListener("hashchange", showFragment);
-// The empty form is the same for everybody, and may have been filled in already.
-if (isSignedIn() && location.pathname !== "/compiler") go(location.href);
+// The theme that somebody chose in the console.
+const theme = localStorage.getItem("pecia.theme");
+if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+
+async function begin() {
+  const answer = await fetch("/console/about.json", { cache: "no-store" });
+  hasSession = answer.ok && (await answer.json()).has_session === true;
+  // The empty form is the same for everybody, and may have been filled in already.
+  if (hasSession && location.pathname !== "/compiler") await go(location.href);
+}
+// Without an answer the page is what everybody sees.
+const known = begin()
+  .catch(() => undefined)
+  .finally(() => (isKnown = true));

@@ -1,7 +1,9 @@
 """HTML pages of the HTTP interface: what the server is, and which tools it has."""
 
+import re
 from collections.abc import Sequence
 from html import escape
+from itertools import groupby
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,6 +15,7 @@ from pecia.interfaces.http.pages.template import RawHtml, render_page
 from pecia.interfaces.http.routes.tools import API, may_get, tool_path
 from pecia.kernel.tool.model import AnyTool
 
+_CODE = re.compile("`([^`]+)`")
 LINKS = {
     f"{API}/docs": "The tools of the API",
     f"{API}/openapi.json": "The same as OpenAPI",
@@ -36,7 +39,7 @@ def home_page(app: App) -> Handler:
 
 def docs_page(app: App) -> Handler:
     """Every tool with its path, scope and description."""
-    tools = sorted(app.full_view.tools.values(), key=tool_path)
+    tools = sorted(app.full_view.tools.values(), key=lambda it: (it.feature, tool_path(it)))
     return _static_handler(
         render_page("The tools of this server", [_introduction(), RawHtml(_list(tools))])
     )
@@ -50,12 +53,23 @@ def _introduction() -> str:
 
 
 def _list(tools: Sequence[AnyTool]) -> str:
-    entries = (
-        f"<dt><code>{'GET, POST' if may_get(it) else 'POST'} {escape(tool_path(it))}</code></dt>"
-        f"<dd>{escape(it.description)} <em>{escape(it.scope.value)}</em></dd>"
-        for it in tools
+    """By toolset, one section each."""
+    toolsets = {name: [*found] for name, found in groupby(tools, key=lambda it: it.feature)}
+    return "".join(
+        f'<section class="section"><div class="section-head"><h2>{escape(name)}</h2></div>'
+        f'<ul class="list">{"".join(_entry(it) for it in found)}</ul></section>'
+        for name, found in toolsets.items()
     )
-    return f"<dl>{''.join(entries)}</dl>"
+
+
+def _entry(it: AnyTool) -> str:
+    methods = "GET, POST" if may_get(it) else "POST"
+    words = _CODE.sub(r"<code>\1</code>", escape(it.description))
+    return (
+        f'<li><div class="grow"><code><b>{escape(tool_path(it))}</b></code><br>'
+        f'<span class="soft">{words}</span><br>'
+        f'<span class="note-text small">{methods} · {escape(it.scope.value)}</span></div></li>'
+    )
 
 
 def _static_handler(shown: Response) -> Handler:

@@ -1,27 +1,47 @@
-"""The few pages the server renders itself: small, without scripts, fonts or anything external."""
+"""The few pages the server renders itself: the look of the console, without scripts."""
 
 import hashlib
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.resources import files
 
-from starlette.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
-STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:3rem auto;padding:0 1rem}"
-    "code{font-size:.95em}dt{margin-top:1rem;font-weight:600}"
-)
-_STYLE_HASH = b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+SHEETS = ("tokens.css", "components.css", "prose.css", "shell.css")
+DESIGN_PATH = "/design.css"
 CONTENT_SECURITY_POLICY = (
-    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; "
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
+MARK = (
+    '<svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">'
+    '<path d="M2 2h6v6H2zM10 2h6v6h-6zM2 10h6v6H2z" fill="currentColor"/>'
+    '<path d="M10.75 10.75h4.5v4.5h-4.5z" fill="none" stroke="currentColor" '
+    'stroke-width="1.5"/></svg>'
+)
+
+
+def _load_design() -> bytes:
+    folder = files("pecia.interfaces.http.pages").joinpath("design")
+    return b"".join(folder.joinpath(it).read_bytes() for it in SHEETS)
+
+
+DESIGN = _load_design()
+DESIGN_URL = f"{DESIGN_PATH}?v={hashlib.sha256(DESIGN).hexdigest()[:16]}"
 
 
 class RawHtml(str):
     """Text that is HTML already. Everything else is escaped."""
 
     __slots__ = ()
+
+
+async def serve_design(request: Request) -> Response:
+    """The design system as one style sheet; for ever under the address with its hash."""
+    is_hashed = f"{DESIGN_PATH}?{request.url.query}" == DESIGN_URL
+    headers = {"cache-control": "public, max-age=31536000, immutable" if is_hashed else "no-cache"}
+    return Response(DESIGN, headers=headers, media_type="text/css")
 
 
 def render_page(
@@ -33,11 +53,27 @@ def render_page(
 ) -> HTMLResponse:
     """A whole page: a heading and paragraphs."""
     body = "".join(it if isinstance(it, RawHtml) else f"<p>{escape(it)}</p>" for it in paragraphs)
-    name = escape(title)
+    main = (
+        f'<main class="alone"><p class="brand"><a class="plain row" href="/">{MARK}'
+        f'<span>Pecia</span></a></p><div class="stack"><h1>{escape(title)}</h1>{body}</div></main>'
+    )
+    return render_document(title, main, status=status, headers=headers)
+
+
+def render_document(
+    title: str,
+    body: str,
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> HTMLResponse:
+    """A whole page around a body of HTML."""
     html = (
-        '<!doctype html><html lang="en"><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{name}</title><style>{STYLE}</style><h1>{name}</h1>{body}</html>"
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f'<title>{escape(title)}</title><link rel="stylesheet" href="{DESIGN_URL}">'
+        f"</head><body>{body}</body></html>"
     )
     return HTMLResponse(
         html, status, {"content-security-policy": CONTENT_SECURITY_POLICY, **(headers or {})}

@@ -17,12 +17,18 @@ from pecia.app.app import App
 from pecia.app.dispatch import Operation
 from pecia.app.local_owner import SIGN_IN_HELP, LocalOwner
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.http.auth.session_cookie import (
+    CSRF_HEADER,
+    MAX_TOKEN_CHARS,
+    clear_session,
+    set_session,
+)
 from pecia.interfaces.http.endpoint import HttpEndpoint
 from pecia.interfaces.http.errors import json_response
 from pecia.interfaces.http.request_info import bearer_token, get_request_info
 from pecia.interfaces.http.routes.arguments import arguments_from_body
 from pecia.interfaces.http.routes.tools import API
-from pecia.kernel.errors import AuthRequired, Forbidden, InvalidEnum, Json, NotFound
+from pecia.kernel.errors import AuthRequired, Forbidden, InvalidEnum, Json, NotFound, OutOfRange
 from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, Scope
 from pecia.kernel.tool.call import Call
 
@@ -39,7 +45,7 @@ def confirmation_paths(app: App, authenticator: HttpAuthenticator) -> dict[str, 
     it = ConfirmationHandlers(app, authenticator)
     return {
         CONFIRMATIONS: HttpEndpoint({"GET": it.list_pending}),
-        SESSION: HttpEndpoint({"POST": it.sign_in}),
+        SESSION: HttpEndpoint({"POST": it.sign_in, "DELETE": it.sign_out}),
         SIGN_IN_LINK: HttpEndpoint({"POST": it.make_link}),
     }
 
@@ -99,18 +105,52 @@ class ConfirmationHandlers:
         return json_response({"code": code, "url": f"{base}/console/#/sign-in?code={code}"})
 
     async def sign_in(self, request: Request) -> Response:
-        """Exchange the code of such a link for a session token. The code alone is the proof."""
+        """Exchange the code of such a link, or a token, for a session of the browser.
+
+        The code or token alone is the proof. A page gets a cookie, anything else the token of
+        the session.
+        """
         self.authenticator.limit_address(request)
-        owner, code = self._local_owner(), str((await arguments_from_body(request)).get("code"))
+        arguments = await arguments_from_body(request)
         operation = Operation("session.sign_in", Scope.READ, public=True)
 
         async def write(call: Call) -> str:
-            return owner.sign_in(code)
+            return await self._session(arguments)
 
         context = self.authenticator.request_context(request)
-        return json_response(
-            {"token": await self.app.dispatcher.run(None, operation, context, write)}
-        )
+        token = await self.app.dispatcher.run(None, operation, context, write)
+        if request.headers.get(CSRF_HEADER) is None:
+            return json_response({"token": token})
+        response = json_response({"signed_in": True})
+        set_session(response, get_request_info(request.scope).base_url, token)
+        return response
+
+    async def _session(self, arguments: dict[str, Json]) -> str:
+        """The token of the session: one that was given and is valid, or the owner's."""
+        token = arguments.get("token")
+        if token is None:
+            return self._local_owner().sign_in(str(arguments.get("code")))
+        if not isinstance(token, str) or len(token) > MAX_TOKEN_CHARS:
+            raise OutOfRange(
+                f'Field "token" is at most {MAX_TOKEN_CHARS} characters long',
+                field="token",
+                max=MAX_TOKEN_CHARS,
+            )
+        await self.app.authenticator.authenticate(token)
+        return token
+
+    async def sign_out(self, request: Request) -> Response:
+        """End the session of this browser in all its tabs; with `everywhere`, all the owner's."""
+        arguments = await arguments_from_body(request)
+        everywhere = arguments.get("everywhere") is True
+        if everywhere:
+            await self._require_admin(request)
+        token = bearer_token(request)
+        if (owner := self.app.authenticator.owner) is not None and token is not None:
+            owner.sign_out(None if everywhere else token)
+        response = json_response({"signed_in": False})
+        clear_session(response, get_request_info(request.scope).base_url)
+        return response
 
     async def _require_admin(self, request: Request) -> Caller:
         context = self.authenticator.request_context(request)

@@ -56,6 +56,11 @@ class CallMetrics:
             "Audit rows waiting for the database.",
             registry=self.registry,
         )
+        self._index_lag = Gauge(
+            "pecia_index_lag_seconds",
+            "How long the keyword index that is behind the longest has not moved.",
+            registry=self.registry,
+        )
         self._up = Gauge("pecia_database_up", "Whether it answers.", registry=self.registry)
 
     def began(self, trace: AuditRecord) -> None:
@@ -74,6 +79,7 @@ class CallMetrics:
         """All metrics as of now."""
         checks = await health.checks()
         self._up.set(checks["database"].is_ok)
+        self._index_lag.set(app.index_lag.longest_s)
         self._spool.set(await anyio.to_thread.run_sync(app.audit_log.backlog_bytes))
         for lane, it in (
             ("local", app.dispatcher.scheduler),

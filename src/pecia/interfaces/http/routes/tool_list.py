@@ -1,4 +1,4 @@
-"""The tools that a caller may use, with their schemas, page by page."""
+"""The tools that a caller may use, with their schemas: page by page, or one by its name."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ from pecia.interfaces.http.endpoint import Handler
 from pecia.interfaces.http.errors import json_response
 from pecia.interfaces.http.routes.arguments import arguments_from_query, raw_query
 from pecia.interfaces.http.routes.tools import may_get, tool_path
-from pecia.kernel.errors import Forbidden, Json
+from pecia.kernel.errors import Forbidden, Json, ToolNotFound
 from pecia.kernel.identity.caller import Operator
 from pecia.kernel.tool.argument_errors import argument_error
 from pecia.kernel.tool.model import AnyTool, Input
 from pecia.kernel.tool.validate import input_schema, output_schema
-from pecia.kernel.tool.view import full_name
+from pecia.kernel.tool.view import ToolView, full_name
 
 
 class ListToolsQuery(Input):
@@ -46,6 +46,32 @@ def tool_list_handler(app: App, authenticator: HttpAuthenticator) -> Handler:
         )
 
     return answer
+
+
+def tool_info_handler(app: App, authenticator: HttpAuthenticator) -> Handler:
+    """Describes one tool, by any of its names, whether or not the caller's scopes suffice to call
+    it: a command line parses its arguments by this, and the call itself is refused with the
+    reason. Tools of upstream servers are in the caller's view or do not exist."""
+
+    async def answer(request: Request) -> Response:
+        who = await authenticator.authenticate(request, authenticator.request_context(request))
+        if isinstance(who, Operator):
+            raise Forbidden("MCP tools are tenant-scoped")
+        view = await app.view_for(who)
+        return json_response(describe_tool(_find_named(view, request.path_params["name"])))
+
+    return answer
+
+
+def _find_named(view: ToolView, name: str) -> AnyTool:
+    if (tool := view.lookup(name)) is not None:
+        return tool
+    holders: list[Json] = [*sorted(full_name(it) for it in view.tools.values() if it.name == name)]
+    if not holders:
+        raise view.not_found(name)
+    raise ToolNotFound(
+        f"{name} is ambiguous: {len(holders)} tools have that name", tool=name, expected=holders
+    )
 
 
 def describe_tool(tool: AnyTool) -> dict[str, Any]:

@@ -1,0 +1,177 @@
+"""Pictures of the console, from the example handbook: `python -m scripts.screens`.
+
+Needs Chromium and the built pages. Writes docs/screens/, a few small files: look at each of them.
+"""
+
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import httpx
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "docs" / "screens"
+READ = "#/read?source=wiki%3Ahandbook&key="
+SPACE = "space=handbook&doc=safety%2Fbattery-safety"
+SCREENS = {
+    "home": "",
+    "search": "#/search?q=how+long+does+a+pack+stay+in+quarantine",
+    "ask": "#/ask?q=how+long+does+a+pack+stay+in+quarantine",
+    "document": f"{READ}safety%2Fbattery-safety.md",
+    "drawings": f"{READ}workshop%2Fbrake-energy.md",
+    "pdf": f"{READ}manuals%2Fwherry-service-manual.pdf",
+    "documents": "#/documents?source=wiki%3Ahandbook",
+    "editor": f"#/edit?{SPACE}",
+    "history": f"#/history?{SPACE}",
+    "new": "#/new?space=handbook",
+    "memories": "#/memories",
+    "packages": "/viewer?example=legal",
+    "compiler": "/compiler",
+    "comparison": "/compiler-heuristic-vs-llm",
+    "sources": "#/sources",
+    "confirmations": "#/confirm",
+    "hub": "#/hub",
+    "people": "#/people",
+    "access": "#/access?source=wiki%3Ahandbook&key=home.md&user=mira",
+    "tokens": "#/tokens",
+    "audit": "#/audit",
+    "jobs": "#/jobs",
+    "health": "#/health",
+    "settings": "#/settings",
+}
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
+PICTURES: list[tuple[str, Theme, int]] = [
+    (name, theme, width) for name in SCREENS for theme in THEMES for width in (1440, 390)
+]
+DRAWINGS = r"""---
+title: Brake energy
+type: reference
+tags: [brakes, physics]
+---
+
+# Brake energy
+
+A loaded Wherry of mass $m$ at speed $v$ has the energy $E = \tfrac{1}{2} m v^2$, and all of it
+goes into the discs.
+
+$$
+\Delta T = \frac{E}{m_\mathrm{disc}\, c} = \frac{\tfrac{1}{2}\, m\, v^2}{m_\mathrm{disc}\, c}
+$$
+
+## How a pad is judged
+
+```mermaid
+flowchart LR
+  A[Pad in hand] --> B{Thinner than 1 mm?}
+  B -- yes --> C[Replace both]
+  B -- no --> D{Glazed?}
+  D -- yes --> E[Sand, test ride]
+  D -- no --> F[Keep]
+```
+"""
+MAX_BYTES = 200_000
+HEIGHT = 740
+MEMORIES = (
+    "Call-outs to zone 2 are off with more than 10 cm of fresh snow.",
+    "The harbour depot closes at 18:00 in winter.",
+)
+
+
+def main() -> int:
+    TARGET.mkdir(exist_ok=True)
+    with serve_handbook() as url, sync_playwright() as playwright:
+        prepare(url)
+        wait(url)
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-background-networking"],
+        )
+        for name, theme, width in PICTURES:
+            draw(browser, url, name, theme, width)
+        browser.close()
+    large = [it for it in TARGET.glob("*.png") if it.stat().st_size > MAX_BYTES]
+    for it in large:
+        sys.stderr.write(f"{it.name} has more than {MAX_BYTES} bytes\n")
+    return 1 if large else 0
+
+
+@contextmanager
+def serve_handbook() -> Generator[str, None, None]:
+    """A local server of its own, on a copy of the handbook."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
+        home = Path(folder)
+        shutil.copytree(ROOT / "examples/handbook", home / "handbook")
+        (home / "handbook/workshop/brake-energy.md").write_text(DRAWINGS)
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        words = ["start", str(home / "handbook"), "--no-ask", "--port", str(port)]
+        environ = {"PATH": "/usr/bin:/bin", "HOME": folder, "PECIA_HOME": str(home / "pecia")}
+        process = subprocess.Popen([sys.executable, "-m", "pecia", *words], env=environ)
+        url = f"http://127.0.0.1:{port}"
+        try:
+            wait(url)
+            yield url
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def wait(url: str) -> None:
+    """Until it is ready and has indexed what it has, embeddings too."""
+    for _ in range(600):
+        try:
+            found = call(url, "lake/search_content", query="quarantine")
+            if found["hits"] and not found["degraded"]:
+                return
+        except (httpx.HTTPError, KeyError):
+            pass
+        time.sleep(0.2)
+    raise RuntimeError("the server did not become ready")
+
+
+def call(url: str, tool: str, **arguments: object) -> dict[str, object]:
+    answer = httpx.post(f"{url}/api/v1/{tool}", json=arguments, trust_env=False, timeout=60)
+    return answer.json()
+
+
+def prepare(url: str) -> None:
+    """What a company would have after a morning."""
+    call(url, "admin/add_user", name="mira")
+    call(url, "memory/cipher_extract_and_operate_memory", interaction=[*MEMORIES])
+    call(
+        url,
+        "wiki/edit_document",
+        docName="safety/battery-safety",
+        find="Check the charge every month.",
+        replace="Check the charge every month, in winter every two weeks.",
+        summary="Winter checks",
+    )
+
+
+def draw(browser: Browser, url: str, name: str, theme: Theme, width: int) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": HEIGHT},
+        color_scheme=theme,
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    at = SCREENS[name]
+    page.goto(url + at if at.startswith("/") else f"{url}/console/{at}")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(500)
+    page.screenshot(path=TARGET / f"{name}-{theme}-{width}.png")
+    context.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,487 @@
+"""Every screen, from the example handbook: without scripts, by keyboard, narrow, and by axe."""
+
+import gzip
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.web.conftest import ROOT, Installed, findings
+from tests.web.lake_server import LakeServer, until
+from tests.web.test_console import serve
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+SOURCE = "wiki:handbook"
+READ = "#/read?source=wiki%3Ahandbook&key="
+SCREENS = {
+    "home": "",
+    "search": "#/search?q=quarantine",
+    "document": f"{READ}safety%2Fbattery-safety.md",
+    "table": f"{READ}products%2Fparts-list.md",
+    "drawings": f"{READ}drawings.md",
+    "documents": "#/documents?source=wiki%3Ahandbook",
+    "ask": "#/ask",
+    "passages": "#/ask?q=how+long+does+a+pack+stay+in+quarantine",
+    "nothing": "#/ask?q=what+is+the+capital+of+france",
+    "jobs": "#/jobs",
+    "health": "#/health",
+    "settings": "#/settings",
+    "cascade": "#/cascade",
+    "memories": "#/memories",
+    "sources": "#/sources",
+    "confirmations": "#/confirm",
+    "hub": "#/hub",
+    "people": "#/people",
+    "access": "#/access?source=wiki%3Ahandbook&key=home.md",
+    "tokens": "#/tokens",
+    "audit": "#/audit",
+    "missing": "#/nowhere/at-all",
+    "components": "#/components",
+}
+FAILING = ("components", "missing")
+"""Screens that show what went wrong."""
+PLAIN = (
+    "/read/wiki%3Ahandbook/home.md",
+    "/api/v1/docs",
+    "/nothing-here",
+    "/viewer",
+    "/viewer?example=legal",
+    "/compiler",
+    "/compiler-heuristic-vs-llm",
+)
+HOSTILE = """# <img src=x onerror=alert(1)> of a page
+
+<script>alert(2)</script> <img src=x onerror="alert(3)"> <svg onload=alert(4)>
+<a href="javascript:alert(5)">a</a> <iframe src="javascript:alert(6)"></iframe>
+
+<details open ontoggle=alert(7)><summary onclick=alert(8)>s</summary>t</details>
+
+[link](javascript:alert(9)) [data](data:text/html,<script>alert(10)</script>)
+![i](x "onerror=alert(11)") <style>*{display:none}</style> <b onmouseover=alert(12)>b</b>
+
+[[x|<img src=x onerror=alert(13)>]] [[javascript:alert(14)]]
+
+| a |
+|:-:|
+| <img src=x onerror=alert(15)> |
+
+```<img src=x onerror=alert(16)>
+</code></pre><script>alert(17)</script>
+```
+"""
+
+
+DRAWINGS = r"""# Drawings
+
+Mass $m$ and $\tfrac{1}{2} m v^2$; a pair costs $12 to $15.
+
+$$
+\Delta T = \frac{E}{m\, c}
+$$
+
+```math
+\int_0^t F\, d\tau
+```
+
+```mermaid
+flowchart LR
+  A[Pad] --> B{Thin?}
+```
+
+```mermaid
+no diagram at all
+```
+
+![A disc](disc.png) ![Elsewhere](https://elsewhere.example/x.png) ![Gone](gone.png)
+"""
+HOSTILE_DRAWINGS = r"""# Hostile drawings
+
+$\href{javascript:alert(1)}{x}$ $\includegraphics{https://evil.example/1.png}$
+$\htmlStyle{background:url(https://evil.example/2.png)}{x}$ $\def\a{\a\a}\a$
+$<img src=x onerror=alert(3)>$
+
+```mermaid
+%%{init: {"securityLevel": "loose", "themeCSS": "* { background: url(https://evil.example/4) }"}}%%
+flowchart LR
+  A["<img src=x onerror=alert(5)>"] --> B
+  click A "javascript:alert(6)"
+  click B call alert(7)
+```
+
+```mermaid
+sequenceDiagram
+  Alice->>Bob: <script>alert(8)</script>
+```
+
+```mermaid
+</code></pre><script>alert(9)</script>
+```
+"""
+# The smallest PNG: one grey pixel.
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
+    "3a7e9b550000000a49444154789c6368000000820081a3b0e0e40000000049454e44ae426082"
+)
+
+
+@pytest.fixture(scope="module")
+def handbook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeServer]:
+    home = tmp_path_factory.mktemp("screens")
+    folder = home / "handbook"
+    shutil.copytree(ROOT / "examples/handbook", folder)
+    (folder / "hostile.md").write_text(HOSTILE)
+    (folder / "rules.md").write_text(RULES)
+    (folder / "drawings.md").write_text(DRAWINGS)
+    (folder / "hostile-drawings.md").write_text(HOSTILE_DRAWINGS)
+    (folder / "disc.png").write_bytes(PIXEL)
+    for url in serve(Installed(ROOT / "src"), home, ["start", str(folder)]):
+        it = LakeServer(url, home / "handbook", "")
+        it.can_find("quarantine")
+        remember = "memory/cipher_extract_and_operate_memory"
+        it.call(remember, interaction=["The harbour depot closes at 18:00 in winter."])
+        yield it
+
+
+RULES = """---
+title: Rules
+---
+
+# Rules of *this* page
+
+A [link](home.md), a [[glossary]], a [[glossary#Systems|label]], a [[no such page]] and `code`.
+<!-- a comment --> H<sub>2</sub>O, ~~gone~~, **bold**.
+
+> [!warning] Careful
+> It is hot.
+
+- [ ] open
+- [x] done
+  1. nested
+
+| left | right |
+|:---|---:|
+| a | 1 |
+
+```python
+print("<b>")
+```
+
+## Twice
+
+## Twice
+
+<details><summary>More</summary>hidden</details>
+"""
+
+
+def settled(page: Page) -> None:
+    """Everything that the page asked for is there. The page of components shows loading itself."""
+    page.wait_for_load_state("networkidle")
+    if not page.url.endswith("#/components"):
+        expect(page.locator(".bone")).to_have_count(0)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_on_any_screen(
+    handbook: LakeServer, browser: Browser, theme: str, width: int
+) -> None:
+    scheme = "dark" if theme == "dark" else "light"
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    wrong: dict[str, list[str]] = {}
+    for name, at in SCREENS.items():
+        page.goto("about:blank")
+        handbook.open(page, at)
+        settled(page)
+        if found := findings(page):
+            wrong[name] = found
+        if name not in FAILING and page.get_by_role("alert").count():
+            wrong[f"{name} shows a failure"] = page.get_by_role("alert").all_inner_texts()
+        overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        if overflow > 0:
+            wrong[f"{name} is too wide"] = [str(overflow)]
+    for path in PLAIN:
+        page.goto(f"{handbook.url}{path}")
+        if found := findings(page):
+            wrong[path] = found
+        if page.evaluate("document.documentElement.scrollWidth - window.innerWidth") > 0:
+            wrong[f"{path} is too wide"] = []
+    context.close()
+    assert wrong == {}
+
+
+def test_a_document_is_read_without_scripts(handbook: LakeServer, browser: Browser) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{handbook.url}/read/wiki%3Ahandbook/safety/battery-safety.md")
+    expect(page.get_by_role("heading", name="Battery safety", level=1)).to_be_visible()
+    page.get_by_role("link", name="Battery incident").first.click()
+    expect(page.get_by_role("heading", name="Battery incident", level=1)).to_be_visible()
+    context.close()
+
+
+def outline_of(html: str) -> list[str]:
+    """Tags and words of a rendered document, in order; addresses differ and are left out."""
+    pieces = re.findall(r"</?[a-z0-9]+|[^<>\s]+(?=[^<>]*<)", html)
+    attributes = re.compile(r'^(?:href|rel|loading|src)=|"')
+    return [it for it in pieces if not attributes.search(it)]
+
+
+@pytest.mark.parametrize("key", ["rules.md", "home.md", "products/parts-list.md", "hostile.md"])
+def test_both_renderers_say_the_same(handbook: LakeServer, page: Page, key: str) -> None:
+    page.goto(f"{handbook.url}/read/{quote(SOURCE, safe='')}/{key}")
+    plain = page.locator(".prose").first.inner_html().partition("</h1>")[2]
+    handbook.open(page, f"{READ}{quote(key, safe='')}")
+    settled(page)
+    rendered = page.locator(".prose").nth(1)
+    expect(rendered).to_be_visible()
+    page.evaluate(
+        "document.querySelectorAll('pre span').forEach(it => it.replaceWith(...it.childNodes))"
+    )
+    assert outline_of(rendered.inner_html()) == outline_of(plain)
+
+
+def test_a_hostile_document_is_inert_in_both(handbook: LakeServer, page: Page) -> None:
+    page.on("dialog", lambda it: pytest.fail(f"a dialog opened: {it.message}"))
+    for address in (f"{handbook.url}/read/wiki%3Ahandbook/hostile.md", f"{READ}hostile.md"):
+        if address.startswith("#"):
+            handbook.open(page, address)
+            settled(page)
+        else:
+            page.goto(address)
+        prose = page.locator(".prose").last
+        expect(prose).to_be_visible()
+        assert page.locator(".prose :is(script, iframe, style, img, svg)").count() == 0
+        risky = page.locator(".prose *").evaluate_all(
+            "them => them.flatMap(it => [...it.attributes].filter(a => a.name.startsWith('on')"
+            " || /^(javascript|data):/i.test(a.value)).map(a => a.name + a.value))"
+        )
+        assert risky == []
+        expect(prose).to_contain_text('onerror="alert(3)"')
+
+
+def test_formulas_diagrams_and_pictures_are_drawn(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, f"{READ}drawings.md")
+    expect(page.locator(".prose .katex-display")).to_have_count(2)
+    expect(page.locator(".prose").last).to_contain_text("a pair costs $12 to $15.")
+    expect(page.locator(".prose .diagram img")).to_have_count(1)
+    expect(page.get_by_text("This diagram cannot be drawn")).to_be_visible()
+    expect(page.get_by_role("img", name="A disc")).to_be_visible()
+    # What lies elsewhere is not fetched, and what is gone is named.
+    expect(page.locator(".prose").last).to_contain_text("[Elsewhere] [Gone]")
+    plain = httpx.get(f"{handbook.url}/read/wiki%3Ahandbook/drawings.md", trust_env=False).text
+    assert '<code class="math">m</code>' in plain
+    assert "costs $12 to $15" in plain
+
+
+def test_hostile_formulas_and_diagrams_are_inert(handbook: LakeServer, page: Page) -> None:
+    asked: list[str] = []
+    page.on("dialog", lambda it: pytest.fail(f"a dialog opened: {it.message}"))
+    page.on("request", lambda it: asked.append(it.url))
+    handbook.open(page, f"{READ}hostile-drawings.md")
+    expect(page.locator(".prose .diagram")).to_have_count(3)
+    expect(page.locator(".prose .diagram img")).to_have_count(2)
+    prose = page.locator(".prose").last
+    assert prose.locator(":is(script, iframe, style, object, embed)").count() == 0
+    assert prose.locator("a").count() == 0
+    shown = prose.locator("img").evaluate_all("them => them.map(it => it.src)")
+    assert all(it.startswith("blob:") for it in shown)
+    assert page.locator("iframe").get_attribute("sandbox") == "allow-scripts"
+    assert [it for it in asked if not it.startswith((handbook.url, "blob:"))] == []
+
+
+def test_a_space_is_browsed_folder_by_folder(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/documents")
+    page.get_by_role("link", name="handbook").click()
+    page.get_by_role("link", name="safety", exact=True).click()
+    page.get_by_role("link", name="battery-safety.md").click()
+    expect(page.get_by_role("heading", name="Battery safety", level=1)).to_be_visible()
+
+
+def test_a_pinned_document_stands_at_home_while_it_may_be_seen(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page, f"{READ}glossary.md")
+    expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Pinned")).to_be_visible()
+    handbook.open(page)
+    pinned = page.get_by_role("region", name="Pinned")
+    expect(pinned.get_by_role("link", name="Glossary")).to_be_visible()
+    # A pin of what is no longer there, or no longer theirs, shows no title.
+    page.evaluate(
+        "Object.keys(localStorage).filter(it => it.startsWith('pecia.shelf.')).forEach(it =>"
+        " localStorage.setItem(it, localStorage.getItem(it).replaceAll('glossary.md', 'no.md')))"
+    )
+    page.reload()
+    expect(page.get_by_role("heading", name="Recent documents")).to_be_visible()
+    settled(page)
+    expect(page.get_by_text("Glossary", exact=True)).to_have_count(0)
+
+
+def test_a_setting_says_where_its_value_came_from(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/settings?only=changed")
+    row = page.get_by_role("row").filter(has=page.get_by_text("port", exact=True)).first
+    expect(row).to_contain_text("flag")
+    expect(row).to_contain_text("default: 7324")
+    page.get_by_label("Filter settings").fill("no such setting")
+    expect(page.get_by_text("No setting matches")).to_be_visible()
+
+
+def test_jobs_and_health_show_what_the_server_did(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/jobs?status=done")
+    expect(page.get_by_role("row").filter(has_text="lake.crawl").first).to_contain_text("handbook")
+    handbook.open(page, "#/health")
+    expect(page.get_by_text("Everything works")).to_be_visible()
+    expect(page.get_by_role("img", name="Calls.")).to_be_visible()
+    expect(page.locator(".u-wrap")).to_have_count(2)
+
+
+def test_an_agent_that_connects_is_told_at_once(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page)
+    expect(page.get_by_role("heading", name="Connect an agent")).to_be_visible()
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    params: dict[str, object] = {"name": "whoami", "arguments": dict[str, str]()}
+    headers = {"accept": "application/json, text/event-stream", **handbook.owner}
+    httpx.post(
+        f"{handbook.url}/mcp/admin",
+        json={**ping, "params": params},
+        headers=headers,
+        trust_env=False,
+    )
+    expect(page.get_by_text("has just connected")).to_be_visible()
+
+
+def test_links_are_alive_and_missing_pages_are_marked(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, f"{READ}rules.md")
+    expect(page.locator("a.missing")).to_have_text("no such page")
+    page.get_by_role("link", name="label").click()
+    expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Systems")).to_be_in_viewport()
+    backlinks = page.get_by_role("complementary", name="About this document")
+    expect(backlinks.get_by_role("heading", name="Linked from")).to_be_visible()
+
+
+def test_a_pdf_is_drawn_at_the_page_of_its_passage(handbook: LakeServer, page: Page) -> None:
+    asked = {"query": "E-41 cells out of balance", "path": "manuals/**", "limit": 1}
+    (hit,) = handbook.call("lake/search_content", **asked)["hits"]
+    assert hit["page_no"] == 6
+    key = quote(hit["key"], safe="")
+    handbook.open(page, f"{READ}{key}&seq={hit['seq']}&q=balance")
+    expect(page.get_by_text("Page 6 of 6")).to_be_visible()
+    expect(page.locator(".sheet i").first).to_be_visible()
+    page.get_by_role("button", name="Previous page").click()
+    expect(page.get_by_text("Page 5 of 6")).to_be_visible()
+
+
+def test_the_path_of_a_document_opens_it(handbook: LakeServer, page: Page) -> None:
+    """As the tools write it: they know no page of the console."""
+    handbook.open(page, "#/safety/battery-safety")
+    expect(page.get_by_role("heading", name="Battery safety", level=1)).to_be_visible()
+    handbook.open(page, "#/safety/no-such-page")
+    expect(page.get_by_role("heading", name="You cannot open this")).to_be_visible()
+
+
+def test_a_memory_is_forgotten_after_a_question(handbook: LakeServer, page: Page) -> None:
+    handbook.call(
+        "memory/cipher_extract_and_operate_memory", interaction=["Zebra crossings are repainted."]
+    )
+    handbook.open(page, "#/memories")
+    row = page.get_by_role("listitem").filter(has_text="Zebra crossings")
+    row.get_by_role("button", name="Forget").click()
+    page.get_by_role("dialog").get_by_role("button", name="Forget").click()
+    expect(page.get_by_text("Memory forgotten")).to_be_visible()
+    expect(row).to_have_count(0)
+
+
+def test_a_right_is_found_and_given_and_removed(handbook: LakeServer, page: Page) -> None:
+    handbook.call("admin/add_user", name="mira")
+    handbook.open(page, "#/access?source=wiki%3Ahandbook&key=home.md&user=mira")
+    expect(page.get_by_text("mira can see home.md")).to_be_visible()
+    expect(page.get_by_text("open to everyone")).to_be_visible()
+    page.get_by_label("Give", exact=True).fill("user:mira")
+    page.get_by_label("the role").select_option("writer")
+    page.get_by_role("button", name="Give").click()
+    expect(page.get_by_text("and can write it")).to_be_visible()
+    page.get_by_role("button", name="Remove user:mira").click()
+    expect(page.get_by_text("and cannot write it")).to_be_visible()
+
+
+def test_a_token_is_made_shown_once_and_revoked(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/tokens")
+    page.get_by_role("button", name="Make a token").click()
+    page.get_by_label("What it is for").fill("a laptop")
+    page.get_by_role("button", name="Make the token").click()
+    token = page.get_by_role("status").locator("code").inner_text()
+    assert token.startswith("peciapat_")
+    bearer = {"authorization": f"Bearer {token}"}
+    whoami = f"{handbook.url}/api/v1/admin/whoami"
+    assert httpx.get(whoami, headers=bearer, trust_env=False).status_code == 200
+    page.reload()
+    expect(page.get_by_role("rowheader", name="a laptop")).to_be_visible()
+    assert token not in page.content()
+    page.get_by_role("button", name="Revoke a laptop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("Token revoked")).to_be_visible()
+
+    def is_refused() -> bool | None:
+        return httpx.get(whoami, headers=bearer, trust_env=False).status_code == 401 or None
+
+    until(is_refused)
+
+
+def test_the_palette_opens_a_document_by_keys_alone(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page)
+    expect(page.get_by_role("heading", name="Recent documents")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("tracker outage")
+    found = page.get_by_role("option").filter(has_text="runbooks/tracker-outage.md")
+    expect(found).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Tracker outage", level=1)).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+
+
+def test_the_session_cookie_counts_only_for_our_own_page(handbook: LakeServer) -> None:
+    made = handbook.call("admin/make_token", label="csrf", scopes=["pecia.read", "pecia.search"])
+    port = httpx.URL(handbook.url).port
+    cookies = {f"pecia_session_{port}": made["token"]}
+    ours = {"x-pecia-console": "1"}
+
+    def whoami(headers: dict[str, str]) -> httpx.Response:
+        at = f"{handbook.url}/api/v1/admin/whoami"
+        return httpx.post(at, json={}, headers=headers, cookies=cookies, trust_env=False)
+
+    assert whoami(ours).json()["credential"] != "local"
+    # Without the header the cookie is nothing: this is the owner's process, without a token.
+    assert whoami({}).json()["credential"] == "local"
+    assert whoami({**ours, "origin": "https://evil.example"}).status_code == 403
+    assert whoami({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}).status_code == 403
+
+
+def test_the_bundles_keep_to_their_budgets() -> None:
+    static = ROOT / "src/pecia/interfaces/web/static"
+    index = (static / "index.html").read_text(encoding="utf-8")
+    loaded = re.findall(r'/console/(assets/[^"]+\.(?:js|css))', index)
+    assert loaded
+    assert sum(_packed(static / it) for it in loaded) <= 90_000
+    reader = list((static / "assets").glob("Read-*.js"))
+    assert sum(map(_packed, reader)) <= 90_000
+    (editor,) = (static / "assets").glob("Edit-*.js")
+    assert _packed(editor) <= 250_000
+    # What draws is loaded by who needs it, and by nobody else.
+    assert not [it for it in loaded if re.search("math|mermaid|diagrams|chart_library", it)]
+
+
+def _packed(path: Path) -> int:
+    return len(gzip.compress(path.read_bytes(), 6))

@@ -1,0 +1,79 @@
+// The audit log, and its rows in words.
+
+import { call } from "./api";
+
+export interface AuditRow {
+  id: string;
+  at: string;
+  user: string | null;
+  tool: string;
+  door: string;
+  arguments: Record<string, unknown>;
+  sources: string[];
+  keys: string[];
+  row_count: number;
+  status: string;
+  code: string | null;
+  client_ip: string | null;
+  request_id: string | null;
+  duration_us: number | null;
+}
+
+export function auditRows(filter: object): Promise<{ rows: AuditRow[]; next_cursor: string | null }> {
+  return call("admin/list_audit", filter);
+}
+
+/** Whether a program called, and not a person in the console or a terminal. */
+export function isByAgent(it: AuditRow): boolean {
+  return !["http", "cli", "console"].includes(it.door);
+}
+
+const DID: Record<string, (it: AuditRow) => string | null> = {
+  "desk.ask": (it) => `asked “${text(it, "question")}”`,
+  // The console looks a file up by its name to link its original: nobody searched.
+  "lake.search_content": (it) => (it.arguments.path && it.arguments.limit === 1 ? null : `searched for “${text(it, "query")}”`),
+  "wiki.write_document": (it) => `wrote ${text(it, "docName")}`,
+  "wiki.edit_document": (it) => `edited ${text(it, "docName")}`,
+  "wiki.delete_document": (it) => `deleted ${text(it, "docName")}`,
+  "wiki.rename_document": (it) => `renamed ${text(it, "docName")}`,
+  "wiki.rollback_to_version": (it) => `restored ${text(it, "docName")}`,
+  "wiki.search": (it) => `searched the wiki for “${text(it, "query")}”`,
+  "memory.cipher_extract_and_operate_memory": () => "remembered something",
+  "memory.cipher_memory_search": (it) => `searched memories for “${text(it, "query")}”`,
+  "memory.ask_cipher": () => "asked the memory",
+  "memory.memory_delete": () => "forgot a memory",
+  "memory.memory_edit": () => "corrected a memory",
+  "ckf.compile": () => "compiled a package",
+  "ckf.publish": () => "published a package",
+  "admin.add_source": (it) => `added the source ${text(it, "source_id")}`,
+  "admin.remove_source": (it) => `removed the source ${text(it, "source_id")}`,
+  "admin.add_user": (it) => `added the user ${text(it, "name")}`,
+  "admin.make_token": (it) => `made the token ${text(it, "label")}`,
+  "admin.revoke_token": () => "revoked a token",
+  "admin.grant": (it) => `changed who may see ${text(it, "source_id")}`,
+  "hub.add_server": (it) => `added the server ${text(it, "name")}`,
+  "hub.call_server_tool": (it) => `called ${text(it, "tool")}`,
+};
+
+/** What people and agents did, newest first, each thing once in a row. */
+export function acts(rows: AuditRow[], most: number): AuditRow[] {
+  const seen = new Set<string>();
+  const told = rows.filter((it) => {
+    const act = actOf(it);
+    const name = `${it.user} ${act}`;
+    return act !== null && !seen.has(name) && seen.add(name);
+  });
+  return told.slice(0, most);
+}
+
+/** What somebody did, in words; null for what is not worth telling. */
+export function actOf(it: AuditRow): string | null {
+  const words = DID[it.tool];
+  return words && it.status === "ok" ? words(it) : null;
+}
+
+function text(it: AuditRow, name: string): string {
+  const value = it.arguments[name];
+  const shown = typeof value === "string" ? value : "";
+  return shown.length > 80 ? `${shown.slice(0, 79)}…` : shown;
+}
