@@ -76,7 +76,11 @@ FORGETTING = (
     "memories_forgotten",
     "wiki_config_forgotten",
 )
-OTHER_TRIGGERS = ("notified", "kept", "memory_words_kept", "dropped", *LOGGING, *FORGETTING)
+OTHER_TRIGGERS = (
+    *("notified", "kept", "memory_words_kept", "dropped", "suggestions_moved"),
+    *LOGGING,
+    *FORGETTING,
+)
 
 
 # A function, a condition in it, a weaker one, and a world in which that was seen. The others are

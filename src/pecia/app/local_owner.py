@@ -60,6 +60,13 @@ class LocalOwner:
         _put_bounded(self._sessions, _digest(session), self.clock() + SESSION_TTL_S)
         return session
 
+    def sign_out(self, session: str | None) -> None:
+        """End a session; without one, all of them. The token of the home stays valid."""
+        if session is None:
+            self._sessions.clear()
+        else:
+            self._sessions.pop(_digest(session), None)
+
 
 def _digest(text: str) -> bytes:
     return sha256(text.encode()).digest()

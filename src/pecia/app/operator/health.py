@@ -1,12 +1,12 @@
 """Health of a database: workers, queue, indexes, and a write-read round trip. For operators."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from uuid import UUID, uuid4
 
 from pecia.app.dispatch import Dispatcher, RequestContext
 from pecia.kernel.corpus import changelog
 from pecia.kernel.corpus.keyword.lag import STALL_TIMEOUT_S
-from pecia.kernel.errors import InternalError
+from pecia.kernel.errors import InternalError, Json
 from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
 from pecia.kernel.secrets.keyring import Keyring
@@ -55,6 +55,22 @@ async def list_source_problems(store: Store) -> list[SourceProblem]:
     """Those of all tenants, the failed ones first."""
     async with store.system() as tx:
         return await tx.fetch_all_as(SourceProblem, SQL["sources"])
+
+
+async def load_install_status(store: Store) -> dict[str, Json]:
+    """Workers, queue, and sources with problems."""
+    queue = asdict(await load_queue_health(store))
+    problems = await list_source_problems(store)
+    return {
+        "worker": {"alive": queue.pop("workers")},
+        "queue": queue,
+        "sources": {
+            "failed": [f"{it.tenant}/{it.source_id}: {it.problem}" for it in problems if it.failed],
+            "with_unread_files": [
+                f"{it.tenant}/{it.source_id}: {it.unread}" for it in problems if it.unread
+            ],
+        },
+    }
 
 
 @dataclass(frozen=True, slots=True)

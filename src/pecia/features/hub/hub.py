@@ -14,7 +14,7 @@ from pecia.features.hub.connection_pool import ConnectionPool, ConnectionRequest
 from pecia.features.hub.core.catalog import UpstreamCatalog, parse_catalog
 from pecia.features.hub.core.result import to_result
 from pecia.features.hub.core.tool_name import prefix_name
-from pecia.features.hub.model import ServerEndpoint, ServerOptions, StoredTool, UpstreamServer
+from pecia.features.hub.model import ServerEndpoint, StoredTool, UpstreamServer
 from pecia.features.hub.ports import UpstreamConnection, UpstreamNetwork
 from pecia.features.hub.refresh_throttle import RefreshThrottle
 from pecia.features.hub.settings import timeout_in
@@ -107,12 +107,17 @@ class Hub:
         hosts = await self.network.hosts(tenant_id, is_operators=False)
         await self.network.check(replace(endpoint, hosts=hosts))
 
-    async def refresh_tools(self, tenant_id: UUID, server: UpstreamServer) -> UpstreamCatalog:
-        """List a server's tools, and record what changed."""
-        wanted = await self._connection_request(tenant_id, server)
+    async def refresh_tools(
+        self, tenant_id: UUID, server: UpstreamServer, *, is_added: bool = False
+    ) -> UpstreamCatalog:
+        """List a server's tools, and record what changed. With `is_added` a person has just
+        confirmed the server with the tools that it has now."""
+        wanted = await self._connection_request(tenant_id, server, is_added=is_added)
         with anyio.move_on_after(LIST_TOOLS_TIMEOUT_S):
             async with self.pool.acquire(wanted) as connected:
-                found = await self._record_catalog(wanted, server.options, connected.connection)
+                found = await self._record_catalog(
+                    tenant_id, server, connected.connection, is_added=is_added
+                )
             self.pool.reset_failures(wanted.key)
             return found
         raise Timeout(
@@ -206,15 +211,22 @@ class Hub:
                 raise found(error.message, **error.fields) from None
 
     async def _record_catalog(
-        self, wanted: ConnectionRequest, options: ServerOptions, line: UpstreamConnection
+        self, tenant_id: UUID, server: UpstreamServer, line: UpstreamConnection, *, is_added: bool
     ) -> UpstreamCatalog:
         """Record what the server offers now."""
-        tenant_id, server = wanted.key
+        options = server.options
         if not _has_capability(line, "tools") and options.strict_capabilities:
             # It declares no tools: it is not asked for them, and nothing is recorded.
             return parse_catalog(())
-        found = parse_catalog(await self._list_tools(server, line))
-        await self.registry.record_catalog(tenant_id, server, found, takes=options.takes_changes)
+        found = parse_catalog(await self._list_tools(server.name, line))
+        await self.registry.record_catalog(
+            tenant_id,
+            server.name,
+            found,
+            takes=options.takes_changes,
+            # Nobody adds a server of the operator's file: it is listed when it is first needed.
+            is_initial=is_added or server.is_operator_managed,
+        )
         return found
 
     async def _list_tools(self, server: str, line: UpstreamConnection) -> Sequence[object]:
@@ -227,7 +239,7 @@ class Hub:
             return ()
 
     async def _connection_request(
-        self, tenant_id: UUID, server: UpstreamServer
+        self, tenant_id: UUID, server: UpstreamServer, *, is_added: bool = False
     ) -> ConnectionRequest:
         async def load_endpoint() -> ServerEndpoint:
             found = await self.registry.load_endpoint(tenant_id, server.name)
@@ -235,7 +247,7 @@ class Hub:
             return replace(found.endpoint, hosts=hosts)
 
         async def greet(line: UpstreamConnection) -> None:
-            await self._record_catalog(wanted, server.options, line)
+            await self._record_catalog(tenant_id, server, line, is_added=is_added)
 
         async def again() -> None:
             await self.refresh_throttle.refresh(
@@ -248,10 +260,9 @@ class Hub:
 
         # A host taken from the tenant must also close open connections.
         hosts = await self.network.hosts(tenant_id, is_operators=server.is_operator_managed)
-        wanted = ConnectionRequest(
+        return ConnectionRequest(
             (tenant_id, server.name), (server.version, hosts), load_endpoint, greet, on_list_changed
         )
-        return wanted
 
 
 def require_approved(kept: StoredTool) -> None:

@@ -220,7 +220,13 @@ class ServerRegistry:
         return StoredEndpoint(place, is_operator_managed=row["origin"] == OPERATOR_ORIGIN)
 
     async def record_catalog(
-        self, tenant_id: UUID, server: str, found: UpstreamCatalog, *, takes: bool
+        self,
+        tenant_id: UUID,
+        server: str,
+        found: UpstreamCatalog,
+        *,
+        takes: bool,
+        is_initial: bool,
     ) -> int:
         """System transaction: record what a server offers now. Returns how many tools changed."""
         async with self.store.system() as tx:
@@ -229,7 +235,14 @@ class ServerRegistry:
                 _row_to_tool(it)
                 for it in await tx.fetch_all(SQL["every_tool"], tenant_id=tenant_id)
             ]
-            changed = detect_drift(server, found.tools, known, self.naming, takes_changes=takes)
+            changed = detect_drift(
+                server,
+                found.tools,
+                known,
+                self.naming,
+                takes_changes=takes,
+                is_initial=is_initial,
+            )
             await tx.execute_many(
                 SQL["note_tool"], [{"tenant_id": tenant_id, **_tool_columns(it)} for it in changed]
             )

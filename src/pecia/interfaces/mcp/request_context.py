@@ -21,11 +21,12 @@ from pecia.app.app import App
 from pecia.app.dispatch import Dispatcher, RequestContext, ToolCall
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator, rate_limit_key
 from pecia.interfaces.http.request_info import get_request_info, raw_authorization
-from pecia.interfaces.mcp.views.cipher import cipher_options
+from pecia.interfaces.mcp.views.cipher import REMOTE_SETTINGS, cipher_options
 from pecia.interfaces.mcp.views.endpoint_view import EndpointView, EndpointViews
 from pecia.interfaces.mcp.views.endpoints import McpEndpoint
 from pecia.kernel.errors import Forbidden, InvalidFormat, Json
 from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, Scope
+from pecia.kernel.tool.call import CLIENT_NAME, CLIENT_VERSION
 
 INTERFACE = "mcp"
 SCOPE_KEY = "pecia.mcp"
@@ -36,12 +37,15 @@ BATCH_VERSION = "2025-03-26"
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
 SESSION_HEADER = "X-Pecia-Session"
-"""Settings of a session: the stdio relay sends them, to a server on the same machine only."""
+"""Settings of a session, which the stdio relay sends. Those that choose memories are accepted from
+everywhere, all others, such as keys of models, from the same machine only."""
+MAX_SHOWN_CHARS = 200
 
 # Headers for the name of a space, or for a folder in it, and their session keys in the wiki. They
 # come from any machine: they grant no rights.
 SPACE_HEADERS = {"X-Pecia-Space": "wiki.space", "X-Pecia-Project": "wiki.project"}
 MAX_SPACE_CHARS = 4000
+MAX_CLIENT_CHARS = 128
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 
@@ -133,6 +137,21 @@ def is_modern_client(ctx: Context) -> bool:
     return is_modern(ctx.protocol_version)
 
 
+def client_of(ctx: Context) -> dict[str, Json]:
+    """The client program as it calls itself: for the session of a call."""
+    params = ctx.session.client_params
+    if params is None:
+        return {}
+    found = {CLIENT_NAME: params.client_info.name, CLIENT_VERSION: params.client_info.version}
+    return {key: _plain(it) for key, it in found.items() if _plain(it)}
+
+
+def _plain(text: str) -> str:
+    """On one line, without control characters, and short."""
+    words = "".join(it if it.isprintable() else " " for it in text[:1000])
+    return " ".join(words.split())[:MAX_CLIENT_CHARS]
+
+
 def has_tasks_extension(ctx: Context) -> bool:
     """Whether the client declared the tasks extension with this request."""
     can = ctx.session.client_capabilities
@@ -172,10 +191,7 @@ def _forwarded_settings(request: Request, app: App) -> dict[str, Json]:
     header = request.headers.get(SESSION_HEADER)
     if header is None:
         return {}
-    if app.settings.kernel.mode != "local" or not get_request_info(request.scope).is_local:
-        raise Forbidden(
-            "session settings are accepted from this machine only", header=SESSION_HEADER
-        )
+    is_near = app.settings.kernel.mode == "local" and get_request_info(request.scope).is_local
     try:
         found = orjson.loads(b64decode(header, validate=True))
     except ValueError:
@@ -185,6 +201,12 @@ def _forwarded_settings(request: Request, app: App) -> dict[str, Json]:
             f"{SESSION_HEADER} must be JSON in base64", field=SESSION_HEADER, expected="object"
         )
     session = cast(dict[str, Json], found)
+    if not is_near and (refused := sorted(session.keys() - REMOTE_SETTINGS)):
+        raise Forbidden(
+            "from another machine a session sets which memories it uses, and nothing else; not "
+            + ", ".join(refused)[:MAX_SHOWN_CHARS],
+            header=SESSION_HEADER,
+        )
     # A value that is none is refused with the first request, and not by the tool that needs it.
     cipher_options(app.settings, session)
     return session

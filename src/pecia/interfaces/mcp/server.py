@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from pecia import __version__
 from pecia.app.app import App
+from pecia.app.dispatch import RequestContext
 from pecia.interfaces.mcp.content import tool_result
 from pecia.interfaces.mcp.errors import is_protocol_error, rpc_error, tool_error
 from pecia.interfaces.mcp.instructions import InstructionWriter
@@ -44,6 +45,7 @@ from pecia.interfaces.mcp.request_context import (
     Context,
     McpRequestContext,
     admit_call,
+    client_of,
     get_connection,
     get_request_context,
     has_tasks_extension,
@@ -186,8 +188,11 @@ class ToolCallHandler:
         here = get_request_context(ctx)
         channel = client_channel(ctx, params.input_responses, params.request_state)
 
+        context = replace(here.context, session={**here.context.session, **client_of(ctx)})
+
         async def work(it: Channel) -> dict[str, Any]:
-            return await self._run(here, params, it, is_modern=is_modern_client(ctx))
+            named = replace(context, channel=it)
+            return await self._run(here, params, named, is_modern=is_modern_client(ctx))
 
         try:
             if is_modern_client(ctx) and has_tasks_extension(ctx):
@@ -201,7 +206,7 @@ class ToolCallHandler:
         self,
         here: McpRequestContext,
         params: CallToolRequestParams,
-        channel: Channel,
+        context: RequestContext,
         *,
         is_modern: bool,
     ) -> dict[str, Any]:
@@ -209,7 +214,7 @@ class ToolCallHandler:
         try:
             call = here.call or admit_call(dispatcher, here, name, params.arguments or {})
             name = call.name
-            result = await dispatcher.run_call(call, replace(here.context, channel=channel))
+            result = await dispatcher.run_call(call, context)
         except PeciaError as error:
             # An unknown name in `call_tool` is the model's mistake: a tool error, to be corrected.
             if name == params.name and is_protocol_error(error, modern=is_modern):

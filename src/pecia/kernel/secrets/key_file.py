@@ -39,6 +39,12 @@ def load(path: Path) -> Keyring:
             content = file.read()
     except FileNotFoundError:
         raise NotFound(f"there is no key file at {path}") from None
+    except OSError as error:
+        raise InvalidFormat(
+            f"the key file {path} cannot be read: {error.strerror}",
+            field="key_file",
+            hint="pecia doctor",
+        ) from None
     keyring = _parsed(content)
     if keyring is None:
         # Raised out here, because a JSON error would carry the whole content along.
@@ -46,6 +52,7 @@ def load(path: Path) -> Keyring:
             f"{path} is not a key file of version {VERSION}",
             field="key_file",
             expected=f"JSON of version {VERSION}",
+            hint="pecia doctor",
         )
     return keyring
 

@@ -74,9 +74,9 @@ def test_these_are_not(name: str) -> None:
 
 
 def look(
-    *offers: OfferedTool, known: list[StoredTool], takes: bool = False
+    *offers: OfferedTool, known: list[StoredTool], takes: bool = False, is_initial: bool = True
 ) -> dict[str, StoredTool]:
-    found = detect_drift("s", offers, known, PREFIX, takes_changes=takes)
+    found = detect_drift("s", offers, known, PREFIX, takes_changes=takes, is_initial=is_initial)
     return {it.name: it for it in found}
 
 
@@ -86,6 +86,11 @@ def test_what_is_seen_first_is_approved_with_the_server() -> None:
         "a": ("approved", "a"),
         "b": ("approved", "s__b"),
     }
+
+
+def test_what_is_seen_only_later_waits() -> None:
+    found = look(offer("a"), known=[], is_initial=False)
+    assert (found["a"].state, found["a"].exposed) == ("new", None)
 
 
 def test_nothing_new_is_nothing_to_write() -> None:

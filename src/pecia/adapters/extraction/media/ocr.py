@@ -5,7 +5,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-WITHOUT_OCR = "Letters in pictures are read when the extra [ocr] is installed."
+WITHOUT_OCR = (
+    "Letters in pictures are read when the extra [ocr] is installed: pip install 'pecia[ocr]'."
+)
 
 
 @cache

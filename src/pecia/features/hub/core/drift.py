@@ -15,16 +15,17 @@ def detect_drift(
     naming: ToolNamePolicy,
     *,
     takes_changes: bool,
+    is_initial: bool,
 ) -> list[StoredTool]:
     """The tools of a server that changed. `known` are those of every server.
 
-    Tools of the first listing are approved with the server itself. Later, new and changed tools
-    wait for approval, unless the server has `takes_changes`.
+    With `is_initial`, the tools of a server without any are approved with the server itself.
+    Otherwise new and changed tools wait for approval, unless the server has `takes_changes`.
     """
     every = [*known]
     mine = {it.name: it for it in every if it.server == server}
     taken = {it.exposed: it.server for it in every if it.exposed}
-    is_trusted = takes_changes or not mine
+    is_trusted = takes_changes or (is_initial and not mine)
     found: list[StoredTool] = []
     for it in offers:
         was = mine.get(it.name) or StoredTool(server, it.name, None, None, it)

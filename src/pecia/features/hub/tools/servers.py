@@ -109,7 +109,7 @@ class ServerTools:
         await self.consent.confirm_server(call, name, place, options, ask.to)
         await self.hub.registry.add(call, name, place, options, ask.to, ask.holder)
         try:
-            return await self._refresh_and_show(call, name)
+            return await self._refresh_and_show(call, name, is_added=True)
         except Conflict:
             await self.hub.registry.remove(call, name)
             raise
@@ -188,11 +188,13 @@ class ServerTools:
                 call.caller.tenant_id, place or ServerEndpoint(server.address)
             )
 
-    async def _refresh_and_show(self, call: Call, name: str) -> ServerOut:
+    async def _refresh_and_show(
+        self, call: Call, name: str, *, is_added: bool = False
+    ) -> ServerOut:
         """The server after a refresh. One that is down is an answer, not an error."""
         server = await self.hub.registry.load_managed_server(call.caller, name)
         try:
-            found = await self.hub.refresh_tools(call.caller.tenant_id, server)
+            found = await self.hub.refresh_tools(call.caller.tenant_id, server, is_added=is_added)
         except Conflict:
             raise
         except PeciaError as error:

@@ -32,7 +32,13 @@ from pecia.interfaces.mcp.request_context import (
     is_modern_client,
 )
 from pecia.kernel.errors import Json, Unprocessable
-from pecia.kernel.tool.call import ClientInquiry, ClientReply, Elicitation, InputRequired
+from pecia.kernel.tool.call import (
+    ClientInquiry,
+    ClientReply,
+    Elicitation,
+    FormWithheld,
+    InputRequired,
+)
 
 LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 """From `debug` to `emergency`."""
@@ -165,7 +171,12 @@ def _select_askable(
     able = select_askable(ctx.session.client_capabilities, inquiries)
     if get_request_context(ctx).may_confirm:
         return able
-    return {key: it for key, it in able.items() if not _is_confirmation(it)}
+    left = {key: it for key, it in able.items() if not _is_confirmation(it)}
+    if able and not left:
+        raise FormWithheld(
+            "in a local install, forms go to clients that `pecia mcp` connects", questions=[*able]
+        )
+    return left
 
 
 def _is_confirmation(inquiry: ClientInquiry) -> TypeGuard[Elicitation]:

@@ -11,10 +11,10 @@ from psycopg.types.json import Jsonb
 
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.store.audit.spool import (
-    SEGMENT_SUFFIX,
     AuditSpool,
     SpoolSegment,
     find_abandoned,
+    list_segments,
     quarantine_lines,
     read_records,
 )
@@ -66,7 +66,7 @@ class AuditLog:
     def backlog_bytes(self) -> int:
         """The bytes spooled on disk."""
         waiting = 0
-        for path in self.spool.folder.glob(f"*{SEGMENT_SUFFIX}"):
+        for path in list_segments(self.spool.folder):
             # Another process of this home may remove its own file at any moment.
             with suppress(FileNotFoundError):
                 waiting += path.stat().st_size

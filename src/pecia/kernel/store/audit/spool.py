@@ -134,9 +134,23 @@ def _new_segment(folder: Path) -> SpoolSegment:
     return SpoolSegment(path, file)
 
 
+def list_segments(folder: Path) -> list[Path]:
+    """Every file of lines. Its process may remove one at any moment."""
+    return [it for it in sorted(folder.glob(f"*{SEGMENT_SUFFIX}")) if not _is_foreign(it)]
+
+
+def list_foreign(folder: Path) -> list[Path]:
+    """What has the name of a file of lines and is none: a folder, a pipe. Left as it is."""
+    return [it for it in sorted(folder.glob(f"*{SEGMENT_SUFFIX}")) if _is_foreign(it)]
+
+
+def _is_foreign(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
+
 def find_abandoned(folder: Path) -> Iterator[Path]:
     """Files whose process is gone."""
-    for path in sorted(folder.glob(f"*{SEGMENT_SUFFIX}")):
+    for path in list_segments(folder):
         # Its process may be done with it, and another may adopt it, while we look.
         with suppress(BlockingIOError, FileNotFoundError):
             with path.open("rb") as file:

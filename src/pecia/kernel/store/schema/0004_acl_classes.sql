@@ -25,15 +25,18 @@ END
 $$;
 
 -- A disabled source has no files for anybody, administrators included: its classes have no members. The source
--- itself stays listed for its owners. Otherwise administrators and writers see everything. Beyond them the trim mode decides: it is the
--- source's roles alone unless files decide, and then grants that are not known count as none.
+-- itself stays listed for its owners. Otherwise administrators and writers see everything. Beyond them the trim mode
+-- decides: it is the source's roles alone unless files decide, and then grants that are not known count as none.
+-- Memories are shown by roles in their source and by grants alone: an administrator who has to read a private one grants
+-- themselves its folder, which the audit log keeps.
 CREATE FUNCTION kernel.derive_class() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
 DECLARE
     mode text;
     is_on boolean;
+    is_memory boolean;
 BEGIN
-    SELECT trim_mode, enabled INTO mode, is_on FROM kernel.source
+    SELECT trim_mode, enabled, protocol = 'memory' INTO mode, is_on, is_memory FROM kernel.source
      WHERE tenant_id = NEW.tenant_id AND id = NEW.source_id;
     NEW.granted := kernel.as_set(NEW.granted);
     NEW.reading := kernel.as_set(NEW.reading);
@@ -47,7 +50,7 @@ BEGIN
     NEW.principals := kernel.as_set(
         ARRAY(SELECT id FROM kernel.principal
                WHERE tenant_id = NEW.tenant_id AND kind = 'role' AND scope = ''
-                 AND (value = 'admin' OR (value = 'everyone' AND mode = 'open')))
+                 AND (value = 'admin' OR (value = 'everyone' AND mode = 'open')) AND (NEW.is_source OR NOT is_memory))
         || ARRAY(SELECT principal_id FROM kernel.source_role
                   WHERE tenant_id = NEW.tenant_id AND source_id = NEW.source_id
                     AND (role <> 'reader' OR mode = 'source_only' OR NEW.is_source))

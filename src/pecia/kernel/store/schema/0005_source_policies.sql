@@ -188,7 +188,8 @@ BEGIN
                  ELSE kernel.principals_of(who.tenant_id, who.id, '{}', who.role = 'admin') END;
     mode := (SELECT trim_mode FROM kernel.source WHERE tenant_id = who.tenant_id AND id = in_source);
     reasons := ARRAY(
-        SELECT 'is an administrator of the tenant' WHERE who.role = 'admin'
+        SELECT 'is an administrator of the tenant' WHERE who.role = 'admin' AND NOT EXISTS (
+            SELECT 1 FROM kernel.source WHERE tenant_id = who.tenant_id AND id = in_source AND protocol = 'memory')
         UNION ALL
         SELECT format('%s is %s of the source', kernel.principal_name(principal_id), role) FROM kernel.source_role
          WHERE tenant_id = who.tenant_id AND source_id = in_source AND principal_id = ANY (held)
