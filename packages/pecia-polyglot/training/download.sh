@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# download.sh DATA: fetches what collect.py reads. Debian packages of packages.txt (bookworm; apt and
+# dpkg), descriptions, CLDR (npm) and names of Wikidata (git). Nothing is installed.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"/{debs,x,ddtp,npm}
+cd "$1/debs"
+cut -d' ' -f1 "$here/packages.txt" | xargs -n 40 apt-get download
+for deb in *.deb; do
+  to="../x/${deb%%_*}"
+  mkdir -p "$to"
+  dpkg --fsys-tarfile "$deb" | tar -x -C "$to" --wildcards --no-anchored 'LC_MESSAGES/*.mo' \
+    'help/*.page' 'help/*.docbook' 'HTML/*.docbook' '*.html' '*.dict.dz' '*.index' 'man/*.gz' \
+    copyright edict || true
+done
+cd ../ddtp
+mirror=${MIRROR:?MIRROR is the address of a Debian mirror}/dists/bookworm/main/i18n
+curl -sSfO "$mirror/Translation-en.xz"
+for code in ca cs da de el eo es eu fi fr gl hr hu id it ja km ko nl pl pt pt_BR ro ru sk sr sv tr uk vi zh zh_CN zh_TW; do
+  curl -sSf -o "$code.bz2" "$mirror/Translation-$code.bz2" || rm -f "$code.bz2"
+done
+cd ../npm
+for name in cldr-localenames-full cldr-annotations-full cldr-annotations-derived-full cldr-units-full cldr-misc-full; do
+  npm pack --silent "$name@48.2.0"
+done
+git clone --bare https://github.com/steveash/NETransliteration-COLING2018 ../names.git
