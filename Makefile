@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 # One more than a small machine has processors: tests wait for processes, and for each other's locks.
 WORKERS ?= 3
 
-.PHONY: all setup start fmt check lint types quick test ready soak bench docs doctor web browser clean
+.PHONY: all setup start pages fmt check lint types quick test ready soak bench docs site image doctor web browser shells clean
 
 all: test
 
@@ -28,7 +28,7 @@ $(DEV): $(RUN)
 	@mkdir -p .make && touch $@
 
 # The handbook of an invented company, in local mode. PORT and HOST choose the address.
-start: $(RUN)
+start: $(RUN) pages
 	$(BIN)/pecia start examples/handbook --no-ask $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST))
 
 fmt: $(DEV)
@@ -61,12 +61,32 @@ test:
 
 # What the tests stand on, and what need not be run to be judged: side by side.
 ready: check web browser tools
+	@$(MAKE) --no-print-directory shells
 
-# The console's pages. Where there is no npm the server goes without them and says so.
-web: .make/web
-.make/web: web/package.json web/package-lock.json $(shell find web/src -type f) web/index.html
-	cd web && npm install --no-save --ignore-scripts --silent && npm run check --silent && npm run build --silent
+PAGES := web/package.json web/package-lock.json web/vite.config.ts web/index.html \
+  $(shell find web/src src/pecia/interfaces/http/pages/design -type f)
+
+# The console's pages, built if there is npm. Without them a server still has the pages to read at
+# /read, the API and the tools.
+pages:
+	@if command -v npm >/dev/null; then \
+	  $(MAKE) --no-print-directory .make/pages \
+	  || echo "The console could not be built; the server starts without it."; \
+	elif [ -f src/pecia/interfaces/web/static/index.html ]; then \
+	  echo "npm was not found: the console is the one built before."; \
+	else \
+	  echo "npm was not found: the server starts without the console. Install Node 20.19 or newer and run 'make start' again, or install a released wheel, which has it."; \
+	fi
+
+.make/pages: $(PAGES)
+	cd web && npm install --no-save --ignore-scripts --silent && npm run build --silent
 	@mkdir -p .make && touch $@
+
+# The same, checked.
+web: .make/web
+.make/web: $(PAGES)
+	cd web && npm install --no-save --ignore-scripts --silent && npm run check --silent && npm run build --silent
+	@mkdir -p .make && touch $@ .make/pages
 
 # A browser for the tests that need one.
 browser:
@@ -74,6 +94,13 @@ browser:
 	  echo "installing Chromium"; \
 	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
 	  || { echo "Chromium is missing and could not be installed: install the package chromium"; exit 1; }; }
+
+# The shells whose completion is tested. Not needed: what is missing is skipped, and says so.
+shells:
+	@command -v zsh >/dev/null && command -v fish >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -y -qq zsh fish >/dev/null; } \
+	|| echo "zsh or fish is missing: completion is not tried there"
 
 # The full counts of the laws and faults; hours. Writes bench/results/soak-*.json.
 soak: $(DEV)
@@ -84,6 +111,18 @@ bench: $(DEV)
 
 docs: $(DEV)
 	$(BIN)/python -m scripts.reference
+	$(BIN)/python -m scripts.command_help
+
+# The documentation as a site, in build/site. Every link in it must lead somewhere.
+site: $(DEV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+# The container image, where there is Docker: docs/containers.md.
+image:
+	@docker info >/dev/null 2>&1 || { echo "Docker is missing, or its daemon does not run"; exit 1; }
+	docker build --tag pecia $(ARGS) .
 
 doctor: $(RUN)
 	$(BIN)/pecia doctor

@@ -12,7 +12,8 @@ import pytest
 from typer.main import get_command
 
 from pecia.app.app import SETTINGS
-from pecia.interfaces.cli.main import build_commands
+from pecia.interfaces.cli.help_text import list_commands
+from pecia.interfaces.cli.typer_app import build_app
 from pecia.kernel.settings.catalog import build_catalog
 from pecia.kernel.settings.kernel import KernelSettings
 
@@ -20,6 +21,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 GUIDE = (DOCS / "cipher.md").read_text(encoding="utf-8")
 PAGES = ("cipher.md", "examples.md")
 BLOCK = re.compile(r"```json\n(.*?)```", re.DOTALL)
+CIPHER = "pecia.interfaces.cli.cipher.cipher"
 LINK = re.compile(r"\]\(([\w./-]+)(#[\w-]+)?\)")
 FLAG = re.compile(r"`(--?[a-z-]+)")
 
@@ -60,17 +62,16 @@ def test_the_guide_leads_to_commands_settings_examples_and_workspace_memory() ->
 
 @pytest.mark.requirement("memory.docs.related_pages")
 def test_the_page_of_commands_names_every_one() -> None:
-    # Typer hands out a group of click's, and types it as a command.
-    every = cast(Any, get_command(build_commands())).commands
+    every = list_commands()
     told = set(re.findall(r"^\| `pecia ([a-z]+)`", _text("commands.md"), re.MULTILINE))
     assert told == set(every)
-    for name, command in every.items():
+    for name in every:
         [row] = re.findall(rf"^\| `pecia {name}`.*$", _text("commands.md"), re.MULTILINE)
-        assert all(f"`{it}`" in row for it in getattr(command, "commands", {})), name
+        assert all(f"`{it}`" in row for it in list_commands(name)), name
 
 
 def test_every_flag_and_variable_that_the_guide_names_is_taken() -> None:
-    options = cast(Any, get_command(build_commands())).commands["cipher"].params
+    options = cast(Any, get_command(build_app([CIPHER]))).commands["cipher"].params
     flags = {flag for it in options for flag in (*it.opts, *it.secondary_opts)}
     rows = [it for it in GUIDE.splitlines() if it.startswith("| `-")]
     told = {flag for row in rows for flag in FLAG.findall(row.split("|")[1])}

@@ -17,6 +17,12 @@ def test_the_guide_gives_a_client_what_the_program_gives_it(client: str) -> None
     assert json.dumps(client_snippets(ADDRESS)[client]) in GUIDE
 
 
+@pytest.mark.parametrize("client", ["cursor", "vscode", "windsurf"])
+def test_the_page_of_a_client_gives_what_the_program_gives_it(client: str) -> None:
+    page = Path(__file__).parents[2] / "docs" / "clients" / f"{client}.md"
+    assert json.dumps(client_snippets(ADDRESS)[client]) in page.read_text(encoding="utf-8")
+
+
 def test_every_path_that_the_guide_names_is_served() -> None:
     from pecia.interfaces.mcp.views.endpoints import list_endpoints, list_sse_endpoints
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from pecia.interfaces.cli.recorded_help import FILE
+from scripts.command_help import record_all
 from scripts.reference import FOLDER, pages
 
 
@@ -9,3 +11,7 @@ from scripts.reference import FOLDER, pages
 def test_a_reference_page_is_what_the_code_says(name: str) -> None:
     written = (FOLDER / name).read_text(encoding="utf-8")
     assert written == pages()[name], "run `make docs`"
+
+
+def test_the_recorded_help_is_what_the_commands_say() -> None:
+    assert FILE.read_text(encoding="utf-8") == record_all(), "run `make docs`"

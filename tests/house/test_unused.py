@@ -9,9 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
-# Found by name at run time: commands by the table in `cli/main.py`, words by the language's name.
+# Found by name at run time: commands by `cli/command_table.py`, words by the language's name.
 LOADED_BY_NAME = re.compile(
-    r"pecia\.interfaces\.cli\..*:add_to|pecia\.features\.ckf\.heuristic\.cues\.\w+:[A-Z_]+"
+    r"pecia\.interfaces\.cli\..*:(add_to|COMMANDS)|pecia\.features\.ckf\.heuristic\.cues\.\w+:[A-Z_]+"
 )
 
 # The builders of features, as `module:function`.
@@ -59,7 +59,9 @@ def test_nothing_in_src_is_there_for_its_tests_alone() -> None:
         and not any(name in it.reads for it in found if it is not own)
         and not name.startswith("__")
     }
-    registered = set(QUOTED.findall(REGISTRATIONS.read_text(encoding="utf-8")))
+    # Builders of features, and the programs that the package installs.
+    listed = (REGISTRATIONS, ROOT / "pyproject.toml")
+    registered = {name for it in listed for name in QUOTED.findall(it.read_text(encoding="utf-8"))}
     assert {it for it in unused - registered if not LOADED_BY_NAME.fullmatch(it)} == set()
 
 
