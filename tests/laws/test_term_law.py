@@ -7,6 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pecia.kernel.corpus.keyword.analysis.scripts import MARKED_SCRIPTS
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     cjk_bigrams,
     split_compounds,
@@ -17,8 +18,9 @@ from tests.soak import SOAK
 
 COUNT = 2_000 if SOAK else 100
 
-TOKEN = re.compile(r"[^\W_]+")
-PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+MARKED = re.compile(f"[{MARKED_SCRIPTS}]")
+TOKEN = re.compile(rf"(?:[^\W_]|{MARKED.pattern})+")
+PART = re.compile(rf"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|(?:[^\W\d_A-Za-z]|(?!\d){MARKED.pattern})+")
 
 
 def plainly(text: str) -> list[str]:
@@ -28,14 +30,28 @@ def plainly(text: str) -> list[str]:
 
 
 def is_joined(name: str) -> bool:
-    if len(name) > 80 or name.isdigit():
+    name = MARKED.sub("", name)
+    if not name or len(name) > 80 or name.isdigit():
         return False
     return not name.isalpha() or bool(re.search("[a-z][A-Z]", name))
 
 
 PIECES = (
     *("FY2018", "fy2018", "plain", "Plain", "ABC", "camelCase", "HTTPServer", "x1_y2", "a-b2.c3"),
-    *("2018", "½a", "²", "日本2国", "naïveCase", "x" * 90 + "1", "a1" * 40, "a_b", "Ωmega3"),
+    *(
+        "2018",
+        "½a",
+        "²",
+        "日本2国",
+        "पत्थर2",
+        "नयाPhone",
+        "น้ำ1",
+        "naïveCase",
+        "x" * 90 + "1",
+        "a1" * 40,
+        "a_b",
+        "Ωmega3",
+    ),
 )
 BLANKS = (" ", "\n", "\t", "\u00a0", "\u2028", "\x1c", "\x85", "", ", ")
 

@@ -6,11 +6,13 @@ anew. Nothing here reads or writes an index.
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import tantivy
 
+from pecia.kernel.corpus.keyword.analysis.scripts import blank_unspaced, clean_text
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     STEMMERS,
     STOP_WORDS,
@@ -26,7 +28,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
 from pecia.kernel.corpus.keyword.entry import IndexEntry
 from pecia.kernel.corpus.keyword.query.parser import Query
 
-ANALYZER_VERSION = 4
+ANALYZER_VERSION = 5
 
 # One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
 # a word of the title counts in every chunk, and again, more, in the title's own field.
@@ -81,22 +83,25 @@ def register_analyzers(index: tantivy.Index) -> None:
 def build_document(entry: IndexEntry) -> tantivy.Document:
     """An entry as the index takes it. The text itself is not kept: the store has it."""
     made = tantivy.Document()
+    key, mark, entry = entry.key, entry.mark, _cleaned(entry)
     language = _language(entry)
-    text = "\n".join(it for it in (entry.title, entry.headings, entry.body) if it)
+    parts = (entry.title, entry.headings, entry.body)
+    spaced = [it if it.isascii() else blank_unspaced(it) for it in parts]
+    text = "\n".join(filter(None, spaced))
     if language == "en":
         made.add_text("stems_en", text)
     else:
         made.add_text("stems", " ".join(stemming_analyzer(language).analyze(text)))
     made.add_text("language", language)
     # One by one, so that no phrase is found across the end of a title.
-    _add_texts(made, (("folded", it) for it in (entry.title, entry.headings, entry.body)))
-    _add_texts(made, _side_texts(entry, text, language))
+    _add_texts(made, (("folded", it) for it in spaced))
+    _add_texts(made, _side_texts(entry, "\n".join(filter(None, parts)), language))
     made.add_text("source", entry.source)
-    made.add_text("key", entry.key)
+    made.add_text("key", key)
     _add_texts(made, (("type", it) for it in _types(entry.content_type)))
     for name, value in (("id", entry.id), ("group", entry.group), ("acl", entry.acl)):
         made.add_integer(name, value)
-    made.add_integer("mark", entry.mark)
+    made.add_integer("mark", mark)
     if entry.modified_ms is not None:
         made.add_integer("modified", entry.modified_ms)
     return made
@@ -114,8 +119,9 @@ def build_cursor_document(cursor: int) -> tantivy.Document:
 def query_terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """What to look for: the field of WEIGHTS, the field of the index, the term. Each once."""
     text = " ".join((*query.words, *query.phrases, *query.titles))
-    words = folding_analyzer().analyze(text)
-    stems = {code: _stems(text, code) for code in languages}
+    spaced = text if text.isascii() else blank_unspaced(text)
+    words = folding_analyzer().analyze(spaced)
+    stems = {code: _stems(spaced, code) for code in languages}
     english = stems.pop("en", [])
     others = [it for found in stems.values() for it in found]
     years = [it for it in query.parts if _YEAR.fullmatch(it)]
@@ -208,6 +214,13 @@ def _language(entry: IndexEntry) -> str:
         or detect_language(f"{entry.title} {entry.body}")
         or DEFAULT_LANGUAGE
     )
+
+
+def _cleaned(entry: IndexEntry) -> IndexEntry:
+    if (entry.title + entry.headings + entry.body + entry.key).isascii():
+        return entry
+    names = ("title", "headings", "body", "key")
+    return replace(entry, **{name: clean_text(getattr(entry, name)) for name in names})
 
 
 def _side_texts(entry: IndexEntry, text: str, language: str) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,13 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
+from pecia.kernel.corpus.keyword.analysis.scripts import (
+    GRAM_CHARS,
+    MARKED_SCRIPTS,
+    cut_grams,
+    find_unspaced,
+    has_unspaced,
+)
 from pecia.kernel.text.language import primary_language
 
 STEMMERS = {
@@ -60,12 +67,15 @@ for _code, _words in STOP_WORDS.items():
     for _word in _words:
         _LANGUAGES.setdefault(_word, []).append(_code)
 
-_TOKEN = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(rf"(?:[^\W_]|[{MARKED_SCRIPTS}])+")
 _CJK = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 _HALF_WIDTH = re.compile(r"[\uff66-\uff9f]")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_PART = re.compile(
+    rf"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|(?:[^\W\d_A-Za-z]|(?!\d)[{MARKED_SCRIPTS}])+"
+)
+_MARKED = re.compile(f"[{MARKED_SCRIPTS}]")
 # Where letters meet digits, or a capital follows a small letter; and the rest of the word.
 _SEAM = re.compile(
     r"[0-9A-Z](?:(?<=[a-z][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))[A-Za-z0-9]*"
@@ -74,6 +84,12 @@ _WIDE = re.compile(r"[^\W\x00-\x7f]")
 _HUMP = re.compile(r"[a-z][A-Z]")
 _MAX_NAME_CHARS = 80
 _SAMPLE = 2000
+# Where few function words stand, the letters tell: those of these languages alone.
+_SCRIPTS = {
+    "el": re.compile("[\u0370-\u03ff\u1f00-\u1fff]+"),
+    "ru": re.compile("[\u0430-\u044f\u0451]+"),
+    "ar": re.compile("[\u0621-\u063a\u0641-\u0652]+"),
+}
 _MIN_STOP_WORD_SHARE = 0.12
 
 
@@ -83,7 +99,13 @@ def detect_language(text: str) -> str:
     counts = Counter(code for word in words for code in _LANGUAGES.get(word, ()))
     # English first among equals: it is the language of names and of code.
     best = max(STEMMERS, key=lambda code: counts[code])
-    return best if counts[best] >= max(2, len(words) * _MIN_STOP_WORD_SHARE) else ""
+    if counts[best] >= max(2, len(words) * _MIN_STOP_WORD_SHARE):
+        return best
+    return next((code for code, it in _SCRIPTS.items() if _is_written_in(it, words)), "")
+
+
+def _is_written_in(script: re.Pattern[str], words: Sequence[str]) -> bool:
+    return 2 * sum(script.fullmatch(it) is not None for it in words) > len(words)
 
 
 def split_words(text: str) -> list[str]:
@@ -126,17 +148,27 @@ def split_compounds(text: str) -> list[str]:
 
 
 def cjk_bigrams(text: str) -> str:
-    """Chinese, Japanese and Korean as signs and overlapping pairs, for want of spaces."""
-    return " ".join(it for run in _runs(text) for it in (*run, *_pairs(run)))
+    """What stands without spaces, as grams. Chinese, Japanese and Korean as signs and overlapping
+    pairs; Thai and its like, of which a sign says less, as pairs and threes."""
+    if text.isascii():
+        return ""
+    found = [it for run in _runs(text) for it in (*run, *_pairs(run))]
+    for _, run in find_unspaced(text):
+        found += _pairs(run) + (cut_grams(run) if len(run) >= GRAM_CHARS else [])
+    return " ".join(found)
 
 
 def cjk_query_bigrams(query: str) -> list[str]:
-    """What of a query to look up among those: pairs, and a sign only where it stands alone."""
-    return list(dict.fromkeys(it for run in _runs(query) for it in (_pairs(run) or [run])))
+    """What of a query to look up among those: the longest grams, and what is shorter as it is."""
+    if query.isascii():
+        return []
+    found = [it for run in _runs(query) for it in (_pairs(run) or [run])]
+    found += (it for _, run in find_unspaced(query) for it in cut_grams(run))
+    return list(dict.fromkeys(found))
 
 
 def has_no_cjk(term: str) -> bool:
-    return not _CJK.search(term)
+    return term.isascii() or not (_CJK.search(term) or has_unspaced(term))
 
 
 def _name_words(word: str) -> Iterator[str]:
@@ -164,14 +196,13 @@ def _is_joined(name: str) -> bool:
     """Whether letters stand beside digits in it, or a capital after a small letter."""
     if name.islower() and name.isalpha():
         return False
+    name = _MARKED.sub("", name)
     if len(name) > _MAX_NAME_CHARS or name.isdigit():
         return False
-    return not name.isalpha() or _HUMP.search(name) is not None
+    return bool(name) and (not name.isalpha() or _HUMP.search(name) is not None)
 
 
 def _runs(text: str) -> Iterator[str]:
-    if text.isascii():
-        return iter(())
     wide = unicodedata.normalize("NFKC", text) if _HALF_WIDTH.search(text) else text
     return (it.group() for it in _CJK.finditer(wide))
 

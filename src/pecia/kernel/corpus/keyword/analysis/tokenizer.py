@@ -8,6 +8,14 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.analyzer import DEFAULT_LANGUAGE, stemming_analyzer
+from pecia.kernel.corpus.keyword.analysis.scripts import (
+    blank_unspaced,
+    clean_text,
+    clean_with_offsets,
+    cut_grams,
+    find_unspaced,
+    has_unspaced,
+)
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     STEMMERS,
     cjk_query_bigrams,
@@ -25,10 +33,23 @@ class TermToken(NamedTuple):
 
 
 def find_terms(text: str, asked: Collection[str], language: str = "") -> list[TermToken]:
-    """Where these terms stand in a text, in order. Signs without spaces go in pairs."""
+    """Where these terms stand in a text, in order. What has no spaces goes in grams."""
     wanted = frozenset(asked)
+    if text.isascii():
+        return _find_terms(text, wanted, language)
+    cleaned, offsets = clean_with_offsets(text)
+    found = _find_terms(cleaned, wanted, language)
+    if offsets is None:
+        return found
+    return [TermToken(term, offsets[start], offsets[end]) for term, start, end in found]
+
+
+def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermToken]:
     if (words := _latin_words(text)) is not None:
         return _latin_places(words, wanted, language)
+    if has_unspaced(text):
+        grams = [it for it in _unspaced_grams(text) if it.term in wanted]
+        return sorted(grams + _find_terms(blank_unspaced(text), wanted, language), key=_by_start)
     split = _has_pairs(text)
     found: list[TermToken] = []
     for it in (
@@ -44,9 +65,13 @@ def find_terms(text: str, asked: Collection[str], language: str = "") -> list[Te
 
 
 def tokenize(text: str, language: str = "") -> list[str]:
-    """The terms of a text, in order. Signs without spaces go in pairs."""
+    """The terms of a text, in order. What has no spaces goes in grams, after all others."""
+    text = text if text.isascii() else clean_text(text)
     if (words := _latin_words(text)) is not None:
         return [*filter(None, map(_stems(_analyzer_language(language)).__getitem__, words.split()))]
+    if has_unspaced(text):
+        grams = [it.term for it in _unspaced_grams(text)]
+        return tokenize(blank_unspaced(text), language) + grams
     found = stemming_analyzer(_analyzer_language(language)).analyze(_characters(text))
     if not _has_pairs(text):
         return found
@@ -133,6 +158,12 @@ def _tokens(term: str, start: int, end: int) -> Iterator[TermToken]:
         return
     for at in range(max(1, len(term) - 1)):
         yield TermToken(term[at : at + 2], start + at, min(end, start + at + 2))
+
+
+def _unspaced_grams(text: str) -> Iterator[TermToken]:
+    for start, run in find_unspaced(text):
+        for at, gram in enumerate(cut_grams(run)):
+            yield TermToken(gram, start + at, start + at + len(gram))
 
 
 def _characters(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from pecia.kernel.corpus.keyword.analysis.scripts import clean_text
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     remove_stop_words,
     split_compounds,
@@ -77,8 +78,14 @@ def parse_query(text: str) -> Query:
         at = found.end()
         read = _add_token(read, found)
     rest.append(text[at:])
-    words = " ".join(rest)
-    return replace(read, words=tuple(remove_stop_words(words)), parts=tuple(split_compounds(text)))
+    clean = str if text.isascii() else clean_text
+    return replace(
+        read,
+        words=tuple(remove_stop_words(clean(" ".join(rest)))),
+        phrases=tuple(map(clean, read.phrases)),
+        titles=tuple(map(clean, read.titles)),
+        parts=tuple(split_compounds(clean(text))),
+    )
 
 
 def parse_moment_ms(text: str) -> int | None:
