@@ -81,6 +81,16 @@ async def test_a_search_gives_eight_passages_each_once_in_text_and_in_data(
         assert all(end <= other[1] or other[2] <= start for other in others)
 
 
+async def test_a_title_is_said_once(shore: ServedLake) -> None:
+    answer = await ask(shore.served.talk, "search_content", query="guide 3 step 1")
+    first = [it for it in answer["structuredContent"]["hits"] if it["seq"] == 0]
+    assert first
+    for hit in first:
+        assert f"# {hit['title']}" not in hit["text"].splitlines()
+        body = (shore.lake.folder / hit["key"]).read_text()
+        assert "\n…\n".join(body[start:end].strip() for start, end in hit["spans"]) == hit["text"]
+
+
 async def test_the_endpoint_of_the_reference_answers_in_its_shape(shore: ServedLake) -> None:
     answer = await ask(shore.served.talk, "search_content", "/mcp/lake", query="spoke wobble")
     assert json.loads(answer["content"][0]["text"]) == answer["structuredContent"]
@@ -189,6 +199,24 @@ async def test_a_wrong_argument_is_answered_with_what_is_allowed_in_the_text(
     assert "At most: 100" in text_of(wrong) or "100" in text_of(wrong)
     absent = await ask(shore.served.talk, "list_files", source_id="nope")
     assert "Next: " in text_of(absent)
+    # The next call is a tool, not a command.
+    assert "`list_sources`" in text_of(absent)
+    assert "pecia source" not in text_of(absent)
+
+
+async def test_both_limits_and_a_misnamed_argument_stand_in_the_text(shore: ServedLake) -> None:
+    few = await ask(shore.served.talk, "read", uri="pecia://file/a/b.md", max_tokens=10)
+    assert "Allowed: 200 to 100000" in text_of(few)
+    misnamed = await ask(shore.served.talk, "search_content", q="x")
+    assert 'Field "query" is required' in text_of(misnamed)
+    assert 'Field "q" is not an argument of this tool' in text_of(misnamed)
+    assert "max_tokens" in text_of(misnamed)
+
+
+async def test_a_list_has_no_line_for_what_holds_nothing(served: Served) -> None:
+    listed = await ask(served.talk, "list_documents", "/mcp/all")
+    assert text_of(listed)
+    assert "ui:" not in text_of(listed)
 
 
 @pytest.fixture

@@ -189,6 +189,7 @@ TWISTED: dict[str, Asked] = {
     "who and whom": ("Berta sold the cargo bike to Anton in 2019.", [(1, "Anton sold the cargo")]),
     "a number of something else": ("A loan lasts at most 5 days.", [(1, "A loan lasts at most")]),
     "a limit left out": ("A loan lasts 14 days.", [(1, "A loan lasts at most 14 days")]),
+    "somebody else": ("Anton sold the bike to Berta in 2019.", [(1, "Anton sold the cargo bike")]),
     "a link": ("Loan bikes are checked at http://x.example/?q=1", [(1, "Loan bikes are checked")]),
 }
 

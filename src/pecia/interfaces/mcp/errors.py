@@ -61,11 +61,14 @@ _ADVICE = (
     ("allowed", "Allowed"),
     ("available", "There are"),
     ("expected", "Expected"),
-    ("min", "At least"),
-    ("max", "At most"),
-    ("hint", "Next"),
 )
 MAX_ADVICE_ITEMS = 20
+# A model calls tools: what a hint for everybody names as a command, by the tool at this endpoint.
+_TOOLS = {
+    "`pecia source list`": "`list_sources`",
+    "`lake.list_files`": "`list_files`",
+    "`memory.memory_list`": "`memory_list`",
+}
 
 
 def _advice(error: PeciaError) -> Iterator[str]:
@@ -75,6 +78,31 @@ def _advice(error: PeciaError) -> Iterator[str]:
         shown = [*map(str, value[:MAX_ADVICE_ITEMS])] if isinstance(value, list) else [str(value)]
         if value is not None and value != [] and not all(it in error.message for it in shown):
             yield f"{label}: {', '.join(shown)}"
+    yield from _bounds(payload.get("min"), payload.get("max"))
+    yield from _problems(payload.get("problems"))
+    if isinstance(hint := payload.get("hint"), str):
+        for command, tool in _TOOLS.items():
+            hint = hint.replace(command, tool)
+        yield f"Next: {hint}"
+
+
+def _bounds(least: Json, most: Json) -> Iterator[str]:
+    """Both limits: a model that is told one of them meets the other next."""
+    if least is not None and most is not None:
+        yield f"Allowed: {least} to {most}"
+    elif most is not None:
+        yield f"At most: {most}"
+    elif least is not None:
+        yield f"At least: {least}"
+
+
+def _problems(found: Json) -> Iterator[str]:
+    """What else is wrong with the call: an argument of another name is often why one is missing."""
+    for it in found[:MAX_ADVICE_ITEMS] if isinstance(found, list) else ():
+        if isinstance(it, dict):
+            expected = it.get("expected")
+            names = f": {', '.join(map(str, expected))}" if isinstance(expected, list) else ""
+            yield f"Also: {it.get('message')}{names}"
 
 
 def is_protocol_error(error: PeciaError, *, modern: bool) -> bool:

@@ -64,4 +64,6 @@ def _scalar(value: Json) -> str:
 
 
 def _is_empty(value: Json) -> bool:
-    return value is None or value == "" or value == [] or value == {}
+    if isinstance(value, dict):
+        return all(map(_is_empty, value.values()))
+    return value is None or value == "" or value == []

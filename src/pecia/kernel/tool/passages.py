@@ -28,8 +28,8 @@ PASSAGE_TOKENS = 165
 """Of one passage on average, where the caller names no budget."""
 MIN_PASSAGE_TOKENS = 30
 # The first passages are read most: they get more of the budget.
-_WEIGHTS = (1.6, 1.5, 1.4, 1.3, 1.2)
-_TAIL_WEIGHT = 0.5
+_WEIGHTS = (2.0, 1.5, 1.4, 1.3, 1.2)
+_TAIL_WEIGHT = 0.35
 _SHRINK = 0.85
 MAX_WHERE_CHARS = 120
 MAX_TITLE_CHARS = 100
@@ -482,15 +482,25 @@ def _excerpt(hit: SearchHit, taken: Sequence[Span]) -> Excerpt:
     """The window of a hit, without what others have shown around it."""
     it, window = hit.passage, hit.window
     start = max([window.span.start, *(by.end for by in taken if by.end <= it.start)])
+    if start == 0:
+        # The title stands above the passage already.
+        start = _find_body(window.text, it.title)
     end = min([window.span.end, *(by.start for by in taken if by.start >= it.end)])
     return Excerpt(
         start,
         window.text[start - window.span.start : end - window.span.start],
-        core=Span(_paragraph_start(hit, start), it.end),
+        core=Span(max(start, _paragraph_start(hit, start)), it.end),
         focus=hit.focus,
         prefix=window.prefix,
         core_prefix=it.prefix,
     )
+
+
+def _find_body(text: str, title: str) -> int:
+    """Where the text goes on after a heading that is its title; 0 where it has none, or no more."""
+    heading, _, rest = text.partition("\n")
+    is_title = heading.startswith("#") and heading.strip("# ").casefold() == title.casefold()
+    return len(text) - len(rest.lstrip("\n")) if is_title and rest.strip() else 0
 
 
 def _paragraph_start(hit: SearchHit, first: int) -> int:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
-    detect_language,
+    extract_proper_words,
     remove_stop_words,
     split_compounds,
     split_file_name,
@@ -43,10 +43,6 @@ _MIN_NAME_CHARS = 2
 _WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
 _SHORT_YEAR = re.compile(r"(?:fy|cy)(\d\d)")
-_SENTENCE_END = re.compile(r"[.!?:]")
-_NOUNS_HAVE_CAPITALS = frozenset({"de"})
-# A digit, or a capital within the word: PostgreSQL, GPL, 10K.
-_LATER_CAPITAL = re.compile(r"\d|(?<=.)[A-Z\u00c0-\u00de]")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 
 
@@ -128,27 +124,6 @@ def extract_names(question: str) -> dict[str, tuple[str, ...]]:
         for name, made_of in names.items()
         if len(name) >= _MIN_NAME_CHARS and (name == last or not _YEAR.fullmatch(name))
     }
-
-
-def extract_proper_words(question: str) -> frozenset[str]:
-    """The words written like names: with a digit, or with a capital where no sentence begins.
-
-    A text that begins with a word of content is no question but a list of words, or a claim: there
-    the capital counts. In German every noun has one, so that it says nothing.
-    """
-    found = [*_WORD.finditer(question)]
-    if detect_language(question) in _NOUNS_HAVE_CAPITALS:
-        marked = (it.group() for it in found if _LATER_CAPITAL.search(it.group()))
-        return frozenset(it.lower() for it in marked)
-    first = [it.group() for it in found[:1] if it.group()[0].isupper()]
-    leading = first if first and first[0].lower() in remove_stop_words(question) else []
-    numbered = (it.group() for it in found if any(map(str.isdigit, it.group())))
-    capital = (
-        it.group()
-        for before, it in pairwise(found)
-        if it.group()[0].isupper() and not _SENTENCE_END.search(question, before.end(), it.start())
-    )
-    return frozenset(it.lower() for it in (*leading, *numbered, *capital))
 
 
 @lru_cache(4096)

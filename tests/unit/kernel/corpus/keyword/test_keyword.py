@@ -56,6 +56,23 @@ def test_text_without_spaces_is_found_by_pairs_and_by_single_signs() -> None:
     assert found(index, '"索検"') == []
 
 
+def test_a_plain_word_of_a_question_asks_for_no_file_that_is_called_so() -> None:
+    """Else `default.md` answers every question for a default."""
+    others = [
+        IndexEntry(it, it, key=f"pages/{it}.md", body=f"A page on settings, and default {it}")
+        for it in range(10, 40)
+    ]
+    index = holding(
+        IndexEntry(1, 1, key="ddl/default.md", body="A column has a value by default"),
+        IndexEntry(2, 2, key="net/connect.md", body="By default the server listens on port 5432"),
+        *others,
+    )
+    assert found(index, "What is the default port?")[0] == 2
+    # Written like a name, or beside its neighbour in the path, it is one.
+    assert found(index, "What is the Default port?")[0] == 1
+    assert found(index, "the port of ddl default")[0] == 1
+
+
 def test_a_name_is_found_by_its_parts() -> None:
     index = holding(IndexEntry(1, 1, key="reports/FY2018_AnnualReport.pdf", body="figures"))
     for words in ("2018", "fy2018", "annual", "AnnualReport", "pdf", "report"):

@@ -94,9 +94,8 @@ def _locate(
 
 
 def _says_no_more(text: str, quotations: Sequence[FileQuotation]) -> bool:
-    context = " ".join(dict.fromkeys(it.passage.context for it in quotations))
     languages = [it.passage.chunk.language for it in quotations]
-    return is_borne_out(text, [it.text for it in quotations], context, languages)
+    return is_borne_out(text, [it.text for it in quotations], languages)
 
 
 def _drop_repeated(sentences: Sequence[SupportedSentence]) -> Iterator[SupportedSentence]:

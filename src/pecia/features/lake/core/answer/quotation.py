@@ -31,12 +31,6 @@ class QuotablePassage:
     excerpts: tuple[Excerpt, ...]
     match: float | None = None
 
-    @property
-    def context(self) -> str:
-        """What is said of all of it: title, headings, and the header of its table."""
-        prefixes = {it.prefix for it in self.excerpts} | {it.core_prefix for it in self.excerpts}
-        return " ".join([self.title, *self.chunk.headings, *sorted(prefixes)])
-
 
 @dataclass(frozen=True, slots=True)
 class FileQuotation:
@@ -83,8 +77,13 @@ def quote(passage: QuotablePassage, excerpt: Excerpt, span: Span) -> FileQuotati
 
 
 def widen_to_sentences(text: str, span: Span) -> Span:
-    """The span from the start of its first sentence to the end of its last."""
+    """The span from the start of its first sentence to the end of its last.
+
+    An item of a list comes with the line that introduces it: "Not covered are:" is part of what it
+    says.
+    """
     first = max((it for it in _breaks(text, _SENTENCE_BREAK) if it <= span.start), default=0)
+    first = _find_introduction(text, first)
     last = min((it for it in _breaks(text, _SENTENCE_BREAK) if it >= span.end), default=len(text))
     if last - first <= max(MAX_SENTENCE_CHARS, 2 * span.size):
         return Span(first, last)
@@ -107,6 +106,31 @@ def split_sentences(text: str) -> Sequence[Span]:
     """The sentences of a text, without gaps."""
     cuts = [0, *_breaks(text, _SENTENCE_BREAK), len(text)]
     return [Span(start, end) for start, end in pairwise(cuts) if start < end]
+
+
+def split_statements(text: str) -> Sequence[Span]:
+    """The same, with what a colon introduces joined to its introduction."""
+    found: list[Span] = []
+    for it in split_sentences(text):
+        lead = _find_introduction(text, it.start)
+        while found and found[-1].end > lead:
+            found.pop()
+        found.append(Span(min(lead, it.start), it.end))
+    return found
+
+
+def _find_introduction(text: str, start: int) -> int:
+    """Where the line starts that introduces what starts there, and the items of a list before it;
+    the same place where there is none."""
+    at = start
+    while at > 0:
+        previous = max((it for it in _breaks(text[:at].rstrip(), _SENTENCE_BREAK)), default=0)
+        if text[:at].rstrip().endswith((":", "：")):
+            return previous
+        if not (_ITEM.match(text, at) and _ITEM.match(text, previous)):
+            break
+        at = previous
+    return start
 
 
 def _holds(outer: FileQuotation, inner: FileQuotation) -> bool:
@@ -134,4 +158,5 @@ _SENTENCE_BREAK = re.compile(
     r"|\n[ \t]*\n\s*"
     r"|\n(?=[ \t]*(?:[-*•+|#>]|\d+[.)])\s)"
 )
+_ITEM = re.compile(r"\s*(?:[-*•+]|\d+[.)])\s")
 _LINE_BREAK = re.compile(r"\n+")

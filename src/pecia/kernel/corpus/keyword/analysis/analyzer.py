@@ -42,6 +42,10 @@ FIELD_WEIGHTS = {
     "cjk": 1.0,
 }
 
+# A plain word of a question is a word of its subject first: `default` asks for no file that is
+# called so. Words written like names, parts of joined ones and adjacent words count fully.
+PLAIN_NAME_SHARE = 0.5
+
 # Inside files that a question names, only what their pages say counts.
 GROUP_FIELD_WEIGHTS = {"stems": 1.0, "headings": 1.0}
 
@@ -159,11 +163,22 @@ def weighted_query_terms(query: Query, languages: Iterable[str]) -> Iterator[Wei
     wanted = [*query_terms(query, languages)]
     stems = {term for name, _, term in wanted if name == "stems"}
     own = {term for name, _, term in wanted if name == "folded" and term in stems}
+    plain = _plain_words(query)
     for name, field, term in wanted:
-        if term not in own or name not in ("stems", "folded"):
+        if name == "path" and term in plain:
+            yield Weighted(name, field, term, FIELD_WEIGHTS[name] * PLAIN_NAME_SHARE)
+        elif term not in own or name not in ("stems", "folded"):
             yield Weighted(name, field, term, FIELD_WEIGHTS[name])
         elif name == "stems":
             yield Weighted(name, field, term, FIELD_WEIGHTS["stems"] + FIELD_WEIGHTS["folded"])
+
+
+def _plain_words(query: Query) -> frozenset[str]:
+    """The words of a query that are not written like names."""
+    words = folding_analyzer().analyze(" ".join(query.words))
+    return frozenset(words).difference(
+        query.parts, folding_analyzer().analyze(" ".join(query.names))
+    )
 
 
 def weighted_inside(query: Query, languages: Iterable[str]) -> Iterator[Weighted]:

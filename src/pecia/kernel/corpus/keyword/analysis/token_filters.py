@@ -82,6 +82,10 @@ _SEAM = re.compile(
 )
 _WIDE = re.compile(r"[^\W\x00-\x7f]")
 _HUMP = re.compile(r"[a-z][A-Z]")
+_SENTENCE_END = re.compile(r"[.!?:]")
+_NOUNS_HAVE_CAPITALS = frozenset({"de"})
+# A digit, or a capital within the word: PostgreSQL, GPL, 10K.
+_LATER_CAPITAL = re.compile(r"\d|(?<=.)[A-Z\u00c0-\u00de]")
 _MAX_NAME_CHARS = 80
 _SAMPLE = 2000
 # Where few function words stand, the letters tell: those of these languages alone.
@@ -118,6 +122,27 @@ def remove_stop_words(query: str) -> list[str]:
     words = split_words(query)
     stops = STOP_WORDS["en"] | STOP_WORDS.get(detect_language(query), frozenset())
     return [word for word in words if word not in stops] or words
+
+
+def extract_proper_words(question: str) -> frozenset[str]:
+    """The words written like names: with a digit, or with a capital where no sentence begins.
+
+    A text that begins with a word of content is no question but a list of words, or a claim: there
+    the capital counts. In German every noun has one, so that it says nothing.
+    """
+    found = [*_TOKEN.finditer(question)]
+    if detect_language(question) in _NOUNS_HAVE_CAPITALS:
+        marked = (it.group() for it in found if _LATER_CAPITAL.search(it.group()))
+        return frozenset(it.lower() for it in marked)
+    first = [it.group() for it in found[:1] if it.group()[0].isupper()]
+    leading = first if first and first[0].lower() in remove_stop_words(question) else []
+    numbered = (it.group() for it in found if any(map(str.isdigit, it.group())))
+    capital = (
+        it.group()
+        for before, it in pairwise(found)
+        if it.group()[0].isupper() and not _SENTENCE_END.search(question, before.end(), it.start())
+    )
+    return frozenset(it.lower() for it in (*leading, *numbered, *capital))
 
 
 def split_name(name: str) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from pecia.kernel.corpus.keyword.analysis.scripts import clean_text
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
+    extract_proper_words,
     remove_stop_words,
     split_compounds,
     split_words,
@@ -34,13 +35,15 @@ class Filter:
 class Query:
     """`words` are OR-ed, every phrase must be there, and so must every word of `titles`.
 
-    `parts` are what joined names such as `FY2018` are made of, for where names are looked up.
+    `parts` are what joined names such as `FY2018` are made of, for where names are looked up, and
+    `names` are the words written like names.
     `within` holds the filters that were written in the text. `unclear` are filters that it named
     with an invalid value: the caller of the parser should report it.
     """
 
     words: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
     phrases: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
     within: Filter = field(default_factory=Filter)
@@ -79,9 +82,11 @@ def parse_query(text: str) -> Query:
         read = _add_token(read, found)
     rest.append(text[at:])
     clean = str if text.isascii() else clean_text
+    words = clean(" ".join(rest))
     return replace(
         read,
-        words=tuple(remove_stop_words(clean(" ".join(rest)))),
+        words=tuple(remove_stop_words(words)),
+        names=extract_proper_words(words),
         phrases=tuple(map(clean, read.phrases)),
         titles=tuple(map(clean, read.titles)),
         parts=tuple(split_compounds(clean(text))),
