@@ -12,7 +12,7 @@ from pecia.features.ckf.examples.loader import load_example_source
 from pecia.features.ckf.package.codec.codec import PackageFormat, parse_package
 from pecia.features.ckf.package.normalize import normalize
 from pecia.features.ckf.pages.layout import CONTENT_SECURITY_POLICY
-from pecia.features.ckf.posts.loader import SLUGS
+from pecia.features.ckf.posts.loader import SLUGS, load_post
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.interfaces.tenant_server import Pecia, open_pecia
 from tests.mcp.ckf_llm_server import GOOD
@@ -170,6 +170,13 @@ async def test_a_source_is_picked_from_what_the_caller_may_see(alone: Pecia) -> 
 async def test_two_compilers_stand_side_by_side_when_there_are_two(pecia: Pecia) -> None:
     alone = (await get(pecia, VERSUS, pecia.ana)).text
     assert "no model was asked" in alone
+    # Without a key, the right column is a stored example, and says so.
+    assert "stored example" in alone
+    filled = re.findall(r"</th><td>([^<]+)</td><td>([^<]+)</td>", alone)
+    assert len(filled) > 20
+    assert [it for it in filled[1:] if "–" in it] == []
+    empty = (await get(pecia, f"{VERSUS}?example=legal", pecia.ana)).text
+    assert "The right column is empty" in empty
     made = await pecia.call("ckf/ckf.compile", {"text": SOURCE, "format": "markdown"})
     both = (await post(pecia, VERSUS, text=SOURCE, document=made.json()["document"])).text
     assert "no model was asked" not in both
@@ -276,3 +283,16 @@ async def test_what_a_package_says_is_shown_and_not_done(alone: Pecia) -> None:
     assert fetched.json()["package"]["agent_instructions"]["behavior_rules"] == [order]
     assert fetched.json()["post"]["visibility"] == "tenant"
     assert [it["tool"] for it in await alone.audit() if "publish" in it["tool"]] == ["ckf.publish"]
+
+
+async def test_the_address_of_a_post_on_this_server_is_shown_without_a_fetch(pecia: Pecia) -> None:
+    post = load_post(SLUGS[0])
+    asked = {"query": post.title, "lang": post.language}
+    found = (await pecia.call("ckf/ckf.search_posts", asked)).json()["items"]
+    [own] = [it["ckf_url"] for it in found if it["slug"] == post.slug]
+    shown = await get(pecia, f"/viewer?src={own}", pecia.ana)
+    assert shown.status_code == 200
+    assert post.title in shown.text
+    absent = await get(pecia, f"/viewer?src={own.replace(post.slug, 'nothing')}", pecia.ana)
+    assert absent.status_code == 404
+    assert absent.headers["content-type"].startswith("text/html")

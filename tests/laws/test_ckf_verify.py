@@ -3,6 +3,8 @@
 The source is then said to have changed, and no more.
 """
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 from pecia.features.ckf.core.packages import run_verify
 from pecia.features.ckf.heuristic.compile import compile_text
 from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package, parse_package
 from pecia.features.ckf.package.model import Package
+from pecia.features.ckf.package.normalize import compact_package, normalize
 from pecia.features.ckf.package.verify import CurrentSource
 from tests.soak import SOAK
 
@@ -99,3 +103,46 @@ def test_what_was_and_what_is_now_are_told() -> None:
     found = checked(EXAMPLE, LONG.replace("30 days", "60 days"))
     assert not found.holds
     assert any("30 days" in it.was and "60 days" in it.now for it in found.problems)
+
+
+@given(compiled(), st.data())
+@many
+def test_any_changed_character_of_a_package_is_told(
+    made: tuple[str, Package], data: st.DataObject
+) -> None:
+    text, package = made
+    body: Any = json.loads(json.dumps(package.body))
+    owner, key = data.draw(st.sampled_from([*texts_in(body)]))
+    at = data.draw(st.integers(0, len(owner[key]) - 1))
+    new = data.draw(st.sampled_from("abcXYZ059").filter(lambda it: it != owner[key][at]))
+    owner[key] = owner[key][:at] + new + owner[key][at + 1 :]
+    found = checked(normalize(body), text)
+    assert not found.holds
+    assert found.altered or found.problems
+
+
+@given(compiled())
+@many
+def test_a_package_is_the_same_in_every_format_and_as_a_post(made: tuple[str, Package]) -> None:
+    text, package = made
+    for format in PackageFormat:
+        document = encode_package(Package(compact_package(package)), format)
+        again = parse_package(document, format)
+        assert checked(again, text).holds
+    shown = normalize({**package.body, "metadata": {**package.metadata, "post_slug": "loans"}})
+    assert checked(shown, text).holds
+
+
+def texts_in(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Where every text of a package stands: its record or list, and its key."""
+    pairs: Any = value.items() if hasattr(value, "items") else enumerate(value)
+    for key, it in pairs:
+        if isinstance(it, str) and it:
+            yield value, key
+        elif isinstance(it, (dict, list)):
+            yield from texts_in(it)
+
+
+def test_what_has_changed_in_the_source_is_told_first() -> None:
+    found = checked(EXAMPLE, LONG.replace("30 days", "60 days"))
+    assert next(iter(found.model_dump())) == "stale"

@@ -13,9 +13,11 @@ from pecia.adapters.models.providers import PROVIDERS
 from pecia.app.app import App
 from pecia.app.composition.chat_models import ProviderModel, ProviderModels
 from pecia.features.ckf.feature import no_sources
+from pecia.features.ckf.handles import PackageHandles
+from pecia.features.ckf.library.library import ShippedLibrary
 from pecia.features.ckf.llm.quota import StoredQuotaCounter
+from pecia.features.ckf.model import ReadSource
 from pecia.features.ckf.settings import CkfSettings
-from pecia.features.ckf.tools.compile import ReadSource
 from pecia.features.ckf.tools.compile_llm import LlmServices, compile_llm_tool, llm_compiler
 from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.feature import Feature
@@ -151,7 +153,9 @@ def asking_of(provider: LoopbackProvider, settings: CkfSettings, store: Store) -
 
 def with_models(app: App, asking: LlmServices, read_source: ReadSource = no_sources) -> App:
     """The same App, whose compiler asks other models."""
-    made = compile_llm_tool(llm_compiler(read_source, asking))
+    made = compile_llm_tool(
+        llm_compiler(read_source, asking, PackageHandles(ShippedLibrary(), read_source))
+    )
     rooms = tuple(_asking(it, made) if it.name == "ckf" else it for it in app.features)
     return replace(
         app, features=rooms, full_view=combine_tools(tool for room in rooms for tool in room.tools)

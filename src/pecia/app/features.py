@@ -22,7 +22,7 @@ from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.former_names import current_toolset
-from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.model import AnyTool, ForeignTool
 
 _log = Log(__name__)
 
@@ -100,7 +100,7 @@ def _make_public(feature: Feature) -> Feature:
     """Read-only tools become public, beside those that the feature itself marks public."""
     return replace(
         feature,
-        tools=tuple(replace(it, public=it.public or _only_reads(it)) for it in feature.tools),
+        tools=tuple(_set_public(it, it.public or _only_reads(it)) for it in feature.tools),
         resources=tuple(replace(it, public=True) for it in feature.resources),
         prompts=tuple(replace(it, public=True) for it in feature.prompts),
     )
@@ -109,10 +109,17 @@ def _make_public(feature: Feature) -> Feature:
 def _make_private(feature: Feature) -> Feature:
     return replace(
         feature,
-        tools=tuple(replace(it, public=False) for it in feature.tools),
+        tools=tuple(_set_public(it, False) for it in feature.tools),
         resources=tuple(replace(it, public=False) for it in feature.resources),
         prompts=tuple(replace(it, public=False) for it in feature.prompts),
     )
+
+
+def _set_public(tool: AnyTool, is_public: bool) -> AnyTool:
+    """The lean form is as public as the tool."""
+    if isinstance(tool, ForeignTool) or tool.lean is None:
+        return replace(tool, public=is_public)
+    return replace(tool, public=is_public, lean=replace(tool.lean, public=is_public))
 
 
 def _only_reads(tool: AnyTool) -> bool:

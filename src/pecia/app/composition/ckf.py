@@ -9,10 +9,10 @@ from pecia.features.cascade.resources import ConceptResources
 from pecia.features.ckf.feature import ckf_feature
 from pecia.features.ckf.library.store import StoredLibrary
 from pecia.features.ckf.llm.quota import StoredQuotaCounter
+from pecia.features.ckf.model import ReadSource
 from pecia.features.ckf.pages.context import PageServices
 from pecia.features.ckf.settings import CkfSettings
 from pecia.features.ckf.sources import StoredFiles, add_concept_reader, file_source_reader
-from pecia.features.ckf.tools.compile import ReadSource
 from pecia.features.ckf.tools.compile_llm import LlmServices
 from pecia.features.lake.settings import LakeSettings
 from pecia.kernel.corpus.file_uri import file_uri, parse_file_uri

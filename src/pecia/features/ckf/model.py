@@ -1,8 +1,12 @@
 """Input of a compiler. Plain values: the caller has fetched and checked them."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeAlias
 
 from pecia.features.ckf.package.model import NO_DATE
+from pecia.kernel.identity.caller import Caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +34,12 @@ class CompileOptions:
     source_type: str = "article"
     compression_level: str = "standard"
     created_at: str = NO_DATE
+
+
+def today() -> str:
+    """The date for `created_at`. Not the time: a text gives the same bytes all day."""
+    return f"{datetime.now(UTC).date().isoformat()}T00:00:00Z"
+
+
+ReadSource: TypeAlias = Callable[[Caller, str], Awaitable[SourceText]]
+"""Reads the text of a URI under the caller's rights, or NotFound."""

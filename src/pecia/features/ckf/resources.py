@@ -9,8 +9,11 @@ from urllib.parse import parse_qs, urlsplit
 import anyio.to_thread
 import orjson
 
+from pecia.features.ckf.core.agent_answer import render_sections
 from pecia.features.ckf.examples.loader import TOPICS
+from pecia.features.ckf.handles import PackageHandles
 from pecia.features.ckf.library.library import PostLibrary
+from pecia.features.ckf.package.archive import PREFIX
 from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
 from pecia.features.ckf.package.schema import SCHEMA_URI, build_package_schema
 from pecia.features.ckf.tools.compile import FEATURE
@@ -92,6 +95,27 @@ class CkfResources:
 def build_resource(library: PostLibrary) -> Resource:
     it = CkfResources(library)
     return Resource(FEATURE, "ckf", Scope.READ, it.list_page, it.read)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageResources:
+    """Packages by handle, as Markdown. Not listed: each belongs to the caller that made it."""
+
+    handles: PackageHandles
+
+    async def list_page(self, call: Call, cursor: str | None) -> ResourcePage:
+        return ResourcePage(())
+
+    async def read(self, call: Call, uri: str) -> tuple[EmbeddedResource, ...]:
+        package = await self.handles.open(call.caller, uri)
+        markdown = PackageFormat.MARKDOWN
+        text = await compute(call.caller.tenant_id, render_sections, package, markdown, [])
+        return (EmbeddedResource(uri, text, MIME_TYPES[markdown]),)
+
+
+def build_package_resource(handles: PackageHandles) -> Resource:
+    it = PackageResources(handles)
+    return Resource(FEATURE, "pecia", Scope.READ, it.list_page, it.read, prefix=PREFIX)
 
 
 def build_templates(library: PostLibrary) -> tuple[ResourceTemplate, ...]:

@@ -7,10 +7,9 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from pecia.features.ckf.model import SourceText
+from pecia.features.ckf.model import ReadSource, SourceText
 from pecia.features.ckf.package.model import Package
 from pecia.features.ckf.package.verify import CurrentSource, list_source_names, verify_quotations
-from pecia.features.ckf.tools.compile import ReadSource
 from pecia.kernel.compute.pool import compute
 from pecia.kernel.corpus.catalog import catalog, texts
 from pecia.kernel.errors import BadArgument, InvalidFormat, NotFound, Unprocessable

@@ -207,6 +207,15 @@ class Resource:
     watch: ResourceWatch | None = None
     read_part: Callable[[Call, str, int, int], Awaitable[ResourcePart]] | None = None
     """A part from a start on, in about so many tokens. None: parts are cut from the whole."""
+    prefix: str = ""
+    """Where two families share a scheme: how the URIs of this one begin."""
+
+
+def find_resource(families: Sequence[Resource], uri: str) -> Resource | None:
+    """The family that a URI belongs to: of its scheme, with the longest prefix that fits."""
+    scheme = uri.partition(":")[0].lower()
+    fitting = [it for it in families if it.scheme == scheme and uri.startswith(it.prefix)]
+    return max(fitting, key=lambda it: len(it.prefix), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from pecia.features.ckf.heuristic.long_text import compile_long_text
-from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.model import CompileOptions, SourceText, today
 from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
 from pecia.features.ckf.package.model import Item, Package, text_of, texts_of
 from pecia.features.ckf.package.normalize import compact_package
@@ -20,9 +20,7 @@ def compile_source(
 ) -> CompileOut:
     """The package of a text, its document, and their metrics."""
     started = time.perf_counter()
-    options = CompileOptions(ask.source_type, ask.compression_level)
-    # Only a source read by URI can exceed the length of one pass.
-    package = compile_long_text(source, options, report)
+    package = compile_package(source, ask, report)
     took_ms = round((time.perf_counter() - started) * 1000, 1)
     # Defaults that parsing restores are left out, to save the reader's tokens.
     document = encode_package(Package(compact_package(package)), ask.format)
@@ -33,6 +31,14 @@ def compile_source(
         warnings=_warnings(package),
         metrics=_metrics(package, source, document, took_ms),
     )
+
+
+def compile_package(
+    source: SourceText, ask: CompileInput, report: Callable[[int, int], None]
+) -> Package:
+    options = CompileOptions(ask.source_type, ask.compression_level, today())
+    # Only a source read by URI can exceed the length of one pass.
+    return compile_long_text(source, options, report)
 
 
 def _metrics(package: Package, source: SourceText, document: str, took_ms: float) -> Item:

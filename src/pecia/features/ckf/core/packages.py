@@ -125,9 +125,10 @@ def run_verify(package: Package, sources: dict[str, CurrentSource]) -> VerifyOut
     fine = (QuotationState.HOLDS, QuotationState.MOVED)
     problems = [it for it in found.quotations if it.state not in fine]
     return VerifyOut(
+        stale=[*found.stale],
+        altered=found.altered,
         holds=found.holds,
         counts=found.counts(),
-        stale=[*found.stale],
         problems=[_quotation_out(it) for it in problems[:MAX_FINDINGS]],
         truncated=len(problems) > MAX_FINDINGS,
     )

@@ -17,6 +17,11 @@ SOURCE_TYPE_BY_TOPIC = {
 }
 TOPICS = tuple(SOURCE_TYPE_BY_TOPIC)
 CREATED_AT = "2026-11-02T00:00:00Z"
+# What a language model answered for one of the texts, and the package made of it.
+MODEL_TOPIC = "learning"
+MODEL_ANSWER = "learning.answer.json"
+MODEL_PACKAGE = "learning.model.ckf.json"
+MODEL_CREATED_AT = "2026-11-17T00:00:00Z"
 EXAMPLES_PACKAGE = "pecia.features.ckf.examples"
 
 
@@ -34,6 +39,11 @@ def load_example(topic: str) -> ShippedExample:
     """The example on one of `TOPICS`."""
     package = parse_package(_read(f"{topic}.ckf.json"), PackageFormat.JSON)
     return ShippedExample(topic, SOURCE_TYPE_BY_TOPIC[topic], load_example_source(topic), package)
+
+
+def load_model_example() -> Package:
+    """The package that `ckf.compile_llm` makes of the stored answer on `MODEL_TOPIC`."""
+    return parse_package(_read(MODEL_PACKAGE), PackageFormat.JSON)
 
 
 def load_example_source(topic: str) -> SourceText:

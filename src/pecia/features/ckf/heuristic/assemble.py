@@ -3,6 +3,7 @@
 Every quotation is the slice of the source at its row's offsets.
 """
 
+import re
 from collections.abc import Iterable
 from functools import cache
 
@@ -45,6 +46,8 @@ class _ItemWriter:
         item_id = self.namer.allocate(candidate.section, candidate.words)
         self.id_of[id(candidate)] = item_id
         item: Item = {"id": item_id, **candidate.fields}
+        if candidate.section not in _VERBATIM:
+            item = {key: _on_one_line(it) for key, it in item.items()}
         item["source_basis"] = candidate.basis
         item["confidence"] = candidate.confidence
         lines = candidate.lines[-1:] if self.level.spare else candidate.lines
@@ -112,6 +115,23 @@ class _ItemWriter:
         found = self.body[section]
         assert isinstance(found, list), f"{section} is not a list"
         return found
+
+
+def _on_one_line(value: Json) -> Json:
+    """A text without the line breaks and indents of its source; the quotation keeps them."""
+    if isinstance(value, str):
+        has_layout = "\n" in value or "  " in value or "\t" in value
+        return (_SPACES.sub(" ", value) if has_layout else value).strip()
+    if isinstance(value, list):
+        return [_on_one_line(it) for it in value]
+    if isinstance(value, dict):
+        return {key: _on_one_line(it) for key, it in value.items()}
+    return value
+
+
+_SPACES = re.compile(r"\s*[\n\t]\s*|[^\S\n]{2,}")
+# Passages of several paragraphs, read as they stand.
+_VERBATIM = frozenset({"retrieval_chunks"})
 
 
 def _distinct(texts: list[str]) -> list[Json]:

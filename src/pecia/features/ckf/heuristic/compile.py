@@ -31,6 +31,7 @@ from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
 from pecia.features.ckf.package.model import Item, Package, make_empty_body
 from pecia.features.ckf.package.normalize import compact_package, normalize
 from pecia.features.ckf.package.quality.quality import CompileContext, score_quality
+from pecia.features.ckf.package.seal import seal_package
 
 
 def compile_text(source: SourceText, options: CompileOptions) -> Package:
@@ -68,10 +69,11 @@ def _spare_chars(body: Item, source: SourceText, level: CompressionProfile) -> f
 
 
 def add_scores(package: Package, parts: int) -> Package:
-    """Add the two scores, which are computed over the whole package."""
+    """Add the two scores and the seal, which are computed over the whole package."""
     found = score_quality(package, CompileContext(chunks=parts))
     for name in ("human_readability", "ai_utility_score"):
         package.metadata[name] = found[name]
+    seal_package(package)
     return package
 
 

@@ -12,7 +12,8 @@ from pecia.features.ckf.heuristic.parse.clauses import trim_clause
 from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence, TextSection, clean_title
 from pecia.features.ckf.model import CompileOptions, SourceText
 from pecia.features.ckf.package.model import PROTOCOL, SPEC_VERSION, Item
-from pecia.kernel.errors import Json
+from pecia.kernel.errors import InvalidFormat, Json
+from pecia.kernel.text.markdown.frontmatter import read_frontmatter
 from pecia.kernel.text.slug import name_slug
 
 COMPILER_VERSION = "heuristic-1"
@@ -30,13 +31,14 @@ def build_metadata(
     level: CompressionProfile,
 ) -> Item:
     digest = hashlib.sha256(source.text.encode("utf-8", "replace")).hexdigest()
-    title = source.title.strip() or _title(parsed)
+    named = _frontmatter(source.text)
+    title = source.title.strip() or named.get("title", "") or _title(parsed)
     header: Item = {
         "package_id": f"{name_slug(title)[:60].strip('-') or 'source'}-{digest[:8]}",
         "protocol_version": PROTOCOL,
         "source_type": options.source_type or "article",
         "source_title": title,
-        "source_author": source.author.strip() or "unknown",
+        "source_author": source.author.strip() or named.get("author", "") or "unknown",
         "domain": detect_domain(parsed.lowered),
         "subdomains": [],
         "language": language,
@@ -54,6 +56,18 @@ def build_metadata(
     return header
 
 
+def _frontmatter(text: str) -> dict[str, str]:
+    """Title and author that the text gives at its head."""
+    if not text.startswith("---"):
+        return {}
+    try:
+        values = read_frontmatter(text).values
+    except InvalidFormat:
+        return {}
+    found = {it: values.get(it) for it in ("title", "author")}
+    return {key: " ".join(it.split()) for key, it in found.items() if isinstance(it, str)}
+
+
 def _manifest(source: SourceText, parsed: ParsedText, level: CompressionProfile) -> list[Json]:
     """The source manifest. A spare package has one only if its source has a URI."""
     if not level.spare:
@@ -66,7 +80,8 @@ def build_core_intent(parsed: ParsedText, level: CompressionProfile) -> Item:
     body = [it for it in parsed.lines if it.is_statement]
     purpose = next((it for it in body[:40] if CueKind.PURPOSE in it.own), None)
     scope = next((it for it in body[:40] if CueKind.SCOPE in it.own), None)
-    first = purpose or (body[0] if body else None)
+    # The number of a section may stand alone.
+    first = purpose or next((it for it in body if any(map(str.isalpha, it.text))), None)
     return {
         "primary_purpose": _note(first) if first else "",
         "intended_user": "",
@@ -157,7 +172,7 @@ def _preview(text: str, size: int) -> str:
 
 
 def _note(line: Sentence) -> str:
-    words = line.text
+    words = " ".join(line.text.split())
     if len(words) <= MAX_NOTE_CHARS:
         return words
     return words[
@@ -167,7 +182,8 @@ def _note(line: Sentence) -> str:
 
 def _after_cue(line: Sentence) -> str:
     cue = line.first(CueKind.PURPOSE)
-    return trim_clause(line.text[cue.start - line.span.start :])[:MAX_NOTE_CHARS] if cue else ""
+    words = line.text[cue.start - line.span.start :] if cue else ""
+    return " ".join(trim_clause(words).split())[:MAX_NOTE_CHARS].strip()
 
 
 _LIMITS = (

@@ -22,22 +22,29 @@ from pecia.features.ckf.heuristic.cues.forms import (
     COPULA,
     DEFINITIONS_TITLE,
     DEONTIC,
+    DEONTIC_WORDS,
+    ENTRY_BELOW,
+    ENTRY_BESIDE,
     EXAMPLE_FIRST,
     EXCEPTIONS_TITLE,
     EXEMPTS,
-    FUTURE,
+    FUTURE_ENDINGS,
     GLOSS,
+    HEADWORD,
     I_OR_AUTHOR,
-    INSTRUCTS_INSIDE,
     IS_TO,
     MAY_EXEMPT,
     MAY_HAPPEN,
     MEANS,
+    MIN_STEM_CHARS,
+    OPTION,
     RELATIVE,
+    RELATIVE_WORDS,
     SAYS_WHAT_IS,
     UNLESS,
     VERB_FIRST,
     WE,
+    instructs_inside,
 )
 from pecia.features.ckf.heuristic.cues.grammar import Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
@@ -48,6 +55,7 @@ from pecia.features.ckf.heuristic.cues.signs import (
     PRESENT,
     PRETERITE,
     PRETERITE_ENDINGS,
+    PRETERITE_WORDS,
     REFERENCE,
     SECOND_PERSON,
     STATIVE,
@@ -93,12 +101,16 @@ def iter_features(parsed: ParsedText) -> Iterator[set[str]]:
         set(_text_features(it.text, it.span.of(parsed.lowered), parsed.grammar))
         for it in parsed.lines
     ]
-    genre = _genre_features(parsed, texts)
+    entries = [tuple(_entry_features(it)) for it in parsed.lines]
+    genre = _genre_features(parsed, texts, entries)
     titles = {it.number: set(_title_features(it.title)) for it in parsed.parts}
     nearby = _local_features(parsed.lines, texts)
     before: Sentence | None = None
-    for line, items, own, near in zip(parsed.lines, lists, texts, nearby, strict=True):
+    for line, items, own, near, entry in zip(
+        parsed.lines, lists, texts, nearby, entries, strict=True
+    ):
         found = own | near
+        found.update(entry)
         found.update(_cue_features(line))
         found.update(_definition_features(line, parsed.grammar))
         found.update(_block_features(line, items))
@@ -130,16 +142,21 @@ def _pair_features(found: set[str]) -> Iterator[str]:
             yield f"{one}&{other}"
 
 
-def _genre_features(parsed: ParsedText, texts: list[set[str]]) -> set[str]:
+def _genre_features(
+    parsed: ParsedText, texts: list[set[str]], entries: list[tuple[str, ...]]
+) -> set[str]:
     """The genre: a plain sentence is a rule in a statute and a fact in an article."""
     lines = [pair for pair in zip(parsed.lines, texts, strict=True) if pair[0].is_statement]
     count = max(1, len(lines))
     duties = sum(not it.own.isdisjoint(_DUTIES) for it, _ in lines) / count
     past = sum(not signs.isdisjoint(_PAST_SIGNS) for _, signs in lines) / count
     told = sum("you" in signs for _, signs in lines) / count
+    opening = sum(it.opens_block for it, _ in lines)
+    share = sum(map(bool, entries)) / max(1, opening)
     labels = sum(is_section_label(it.title) for it in parsed.parts) / max(1, len(parsed.parts))
     found = {f"duties:{min(3, int(8 * duties))}", f"past:{min(3, int(8 * past))}"}
     found.add(f"told:{min(3, int(10 * told))}")
+    found.add(f"entries:{min(3, int(6 * share))}")
     if labels > LEGAL_SHARE:
         found.add("legal")
     return found
@@ -169,11 +186,10 @@ def _running_sums(values: Iterable[bool]) -> list[int]:
 
 
 def _cue_features(line: Sentence) -> Iterator[str]:
-    for kind in CueKind:
-        if kind in line.own:
-            yield f"own:{kind.value}"
-        elif kind in line.kinds:
-            yield f"inherited:{kind.value}"
+    for kind in line.own:
+        yield _OWN[kind]
+    for kind in line.kinds - line.own:
+        yield _INHERITED[kind]
     if line.time is not None:
         yield "time"
     if line.cues and line.cues[0].start - line.span.start <= 2:
@@ -218,6 +234,16 @@ def _block_features(line: Sentence, items: int) -> Iterator[str]:
         yield f"ordinal:{min(items, 3)}:{'opens' if numbered else 'goes_on'}"
 
 
+def _entry_features(line: Sentence) -> Iterator[str]:
+    """Signs that a block is an entry: a term, and what it means."""
+    if not (line.opens_block and line.is_statement):
+        return
+    forms = [name for name, pattern in _ENTRIES if pattern.match(line.text)]
+    yield from forms
+    if forms:
+        yield "entry"
+
+
 def _text_features(text: str, lowered: str, grammar: Grammar) -> Iterator[str]:
     words = _WORD.findall(lowered)
     size = len(words)
@@ -227,8 +253,7 @@ def _text_features(text: str, lowered: str, grammar: Grammar) -> Iterator[str]:
     yield f"starts:{_first_shape(first)}"
     common = sum(it in grammar.stopwords for it in words)
     yield f"common:{min(4, 10 * common // max(1, size))}"
-    letters = sum(it.isalpha() or it == " " for it in text)
-    if letters < 0.8 * len(text):
+    if len(_NO_LETTER.findall(text)) > 0.2 * len(text):
         yield "few_letters"
     if words:
         opening = words[0]
@@ -243,7 +268,16 @@ def _text_features(text: str, lowered: str, grammar: Grammar) -> Iterator[str]:
     distinct = set(words)
     if any(it.endswith(PRETERITE_ENDINGS) and len(it) > MIN_VERB_CHARS for it in distinct):
         yield "preterite"
+    if any(it.endswith(FUTURE_ENDINGS) and _is_future(it) for it in distinct):
+        yield "future"
+    if instructs_inside(text, distinct):
+        yield "instructs_inside"
     yield from (name for name, known in _WORD_SIGNS if not known.isdisjoint(distinct))
+
+
+def _is_future(word: str) -> bool:
+    """Whether enough of the word stands before the ending."""
+    return any(word.endswith(it) and len(word) >= len(it) + MIN_STEM_CHARS for it in FUTURE_ENDINGS)
 
 
 def _first_shape(first: str) -> str:
@@ -278,12 +312,15 @@ def _load_weights() -> tuple[dict[str, list[float]], list[float]]:
     return found, found.pop("")
 
 
+_OWN = {kind: f"own:{kind.value}" for kind in CueKind}
+_INHERITED = {kind: f"inherited:{kind.value}" for kind in CueKind}
 # A question states nothing.
 _QUESTION = KindChances({kind: float(kind == "none") for kind in KINDS}, "none")
 _ENOUGH_ITEMS = 3
 _SIZES = (2, 4, 7, 12, 20, 35)
 _QUOTES = "\"'“‘«„`*_"
 _WORD = re.compile(r"[^\W\d_]+")
+_NO_LETTER = re.compile(r"[^\S ]|[^\w\s]|[\d_]")
 LEGAL_SHARE = 0.3
 # How many sentences before and after tell what kind of passage it is.
 NEAR = 5
@@ -297,6 +334,9 @@ _WORD_SIGNS = (
     ("author", I_OR_AUTHOR),
     ("ability", ABILITY),
     ("we", WE),
+    ("deontic", DEONTIC_WORDS),
+    ("relative", RELATIVE_WORDS),
+    ("preterite", PRETERITE_WORDS),
 )
 _SIGNS = (
     ("year", re.compile(r"\b1[0-9]\d\d\b|\b20[0-4]\d\b")),
@@ -314,8 +354,13 @@ _SIGNS = (
     ("two_sentences", re.compile(r"[;] ")),
     ("number", re.compile(r"\d")),
     ("parenthesis", re.compile(r"\([^)]{1,60}\)")),
-    ("instructs_inside", INSTRUCTS_INSIDE),
     ("negated", re.compile(r"\b(?:not|no|nicht|kein\w{0,2}|ne|pas|não|nada|sin|ohne)\b")),
+)
+_ENTRIES = (
+    ("entry_below", ENTRY_BELOW),
+    ("entry_beside", ENTRY_BESIDE),
+    ("option", OPTION),
+    ("headword", HEADWORD),
 )
 # Signs that are sought in lower case.
 _LOWER_SIGNS = (
@@ -335,7 +380,6 @@ _LOWER_SIGNS = (
     ("contrary_first", CONTRARY_FIRST),
     ("unless", UNLESS),
     ("deontic", DEONTIC),
-    ("future", FUTURE),
     ("verb_first", VERB_FIRST),
     ("preterite", PRETERITE),
 )
@@ -360,6 +404,7 @@ _SOFT = frozenset(
 _PAST_SIGNS = frozenset({"past", "preterite"})
 _BY_GENRE = frozenset(
     {"no_cue", "soft", "duty", "condition_alone", "is", "shape:item", "ability", "future", "we"}
+    | {"entry", "gloss"}
 )
 _PAIRS = (
     ("quoted_first", "means"),

@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from pecia.features.ckf.package.codec.header import parse_header
 from pecia.features.ckf.package.model import Item, Package, text_of
-from pecia.features.ckf.posts.loader import ShippedPost
+from pecia.features.ckf.package.walk import iter_content_texts
+from pecia.features.ckf.posts.loader import ShippedPost, estimate_minutes
 from pecia.kernel.errors import Json
 
 SOURCE = "ckf"
@@ -32,7 +33,15 @@ def add_post_header(package: Package, post: ShippedPost) -> Package:
     facts: Item = {f"{HEADER_PREFIX}{it}": collapse_lines(getattr(post, it)) for it in TEXT_FIELDS}
     facts[f"{HEADER_PREFIX}tags"] = ", ".join(post.tags)
     facts[f"{HEADER_PREFIX}version"] = post.version
+    facts[f"{HEADER_PREFIX}minutes"] = _source_minutes(package)
     return Package({**package.body, "metadata": {**remove_post_header(package).metadata, **facts}})
+
+
+def _source_minutes(package: Package) -> int:
+    """Reading time of the source: its passages are whole in the package."""
+    passages = [text_of(it, "compressed_knowledge") for it in package.items("retrieval_chunks")]
+    words = sum(len(it.split()) for it in passages)
+    return estimate_minutes(words or len(" ".join(iter_content_texts(package)).split()))
 
 
 def remove_post_header(package: Package) -> Package:
@@ -46,7 +55,10 @@ def remove_post_header(package: Package) -> Package:
 def parse_post(key: str, document: str) -> ShippedPost | None:
     """The post at that key, by its header alone; None where the file is not a post."""
     head = parse_header(document.partition("\n## ")[0].split("\n"))
-    facts = {it: text_of(head, f"{HEADER_PREFIX}{it}") for it in (*TEXT_FIELDS, "tags", "version")}
+    facts = {
+        it: text_of(head, f"{HEADER_PREFIX}{it}")
+        for it in (*TEXT_FIELDS, "tags", "version", "minutes")
+    }
     if not facts["slug"] or not facts["version"].isdecimal():
         return None
     tags = tuple(it for it in facts["tags"].split(", ") if it)
@@ -56,6 +68,7 @@ def parse_post(key: str, document: str) -> ShippedPost | None:
         text=document,
         version=int(facts["version"]),
         visibility=key.partition("/")[0],
+        minutes=int(facts["minutes"]) if facts["minutes"].isdecimal() else 0,
     )
 
 

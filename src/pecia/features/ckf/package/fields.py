@@ -153,7 +153,12 @@ METADATA = PackageSection(
         *(_value(it) for it in ("source_sha256", "compiler_version", "compiler_profile")),
         *(
             PackageField(it, FieldRole.VALUE, extension=True)
-            for it in ("compiled_with_provider", "compiled_with_model", "spec_version")
+            for it in (
+                "compiled_with_provider",
+                "compiled_with_model",
+                "spec_version",
+                "package_sha256",
+            )
         ),
     ),
 )

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from pecia.features.ckf.package.locate import MatchMethod, SearchableText
 from pecia.features.ckf.package.model import Item, Package, integer_of, text_of, texts_of
+from pecia.features.ckf.package.seal import is_altered
 from pecia.features.ckf.package.walk import iter_texts
 from pecia.kernel.text.span import Span
 
@@ -59,13 +60,16 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
+    """`stale`: sources whose text has changed. `altered`: the package itself has."""
+
     quotations: tuple[Quotation, ...]
     stale: tuple[str, ...]
+    altered: bool = False
 
     @property
     def holds(self) -> bool:
-        """Whether all cited texts are unchanged; they may have moved."""
-        return all(
+        """Whether all cited texts are unchanged, and so is the package; they may have moved."""
+        return not self.altered and all(
             it.state in (QuotationState.HOLDS, QuotationState.MOVED) for it in self.quotations
         )
 
@@ -83,6 +87,7 @@ def verify_quotations(package: Package, sources: Mapping[str, CurrentSource]) ->
     return VerificationResult(
         tuple(_check_quotations(package, sought)),
         tuple(sorted(_find_stale_sources(package, sources))),
+        is_altered(package),
     )
 
 

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, cast
 
-from pecia.features.ckf.examples.loader import TOPICS, load_example_source
+import anyio.to_thread
+
+from pecia.features.ckf.examples.loader import (
+    MODEL_CREATED_AT,
+    MODEL_TOPIC,
+    TOPICS,
+    load_example_source,
+    load_model_example,
+)
 from pecia.features.ckf.model import SourceText
 from pecia.features.ckf.package.checks.validate import validate_package
 from pecia.features.ckf.package.diff.diff import diff_bodies
@@ -45,7 +53,7 @@ class ComparisonPage:
             raise InvalidEnum(
                 f"no example on {topic[:50]!r}", field="example", allowed=[*TOPICS], got=topic[:50]
             )
-        return await self._page(ask, {"text": load_example_source(topic).text}, is_example=True)
+        return await self._page(ask, {"text": load_example_source(topic).text}, topic)
 
     async def compare(self, ask: FeatureRequest) -> FeaturePage:
         """The user's text, and a model's package of it."""
@@ -59,19 +67,23 @@ class ComparisonPage:
             return render_page("Comparison", *main, here=PAGE_PATH, status=error.code.http)
 
     async def _page(
-        self, ask: FeatureRequest, form: Mapping[str, str], *, is_example: bool = False
+        self, ask: FeatureRequest, form: Mapping[str, str], topic: str = ""
     ) -> FeaturePage:
         started = perf_counter()
         done = await compile_form(self.context, ask, form)
         took_ms = (perf_counter() - started) * 1000
         other = await self._other(ask, form)
+        is_stored = other is None and topic == MODEL_TOPIC
+        if is_stored:
+            stored = await anyio.to_thread.run_sync(load_model_example)
+            other = CompiledWork(done.source, stored)
         text = done.source.text
         table = await compute(ask.caller.tenant_id, _table, done, took_ms, other)
         model = other.package if other else None
         main = (
             _head(),
-            _examples() if is_example else None,
-            _missing() if other is None else _render_cost(other),
+            _examples() if topic else None,
+            _missing() if other is None else _stored() if is_stored else _render_cost(other),
             tag("div", table, class_="wide"),
             await compute(ask.caller.tenant_id, _diff, done.package, model) if model else None,
             _form({**form, "text": text}),
@@ -105,9 +117,23 @@ def _missing() -> Html:
     return tag(
         "p",
         tag("strong", "The right column is empty: no model was asked. "),
-        "Ask one below, or paste what ",
+        "Ask one below, look at ",
+        tag("a", "a stored example", href=f"{PAGE_PATH}?example={MODEL_TOPIC}"),
+        ", or paste what ",
         tag("code", "ckf.compile_llm"),
         " gave for this text.",
+        class_="note",
+    )
+
+
+def _stored() -> Html:
+    date = MODEL_CREATED_AT.partition("T")[0]
+    return tag(
+        "p",
+        tag("strong", "The right column is a stored example: no model was asked. "),
+        f"A language model answered for this text on {date}, and ",
+        tag("code", "ckf.compile_llm"),
+        " made the package of its answer. Ask a model below to compare a text of yours.",
         class_="note",
     )
 

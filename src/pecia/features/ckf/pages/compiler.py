@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from pecia.features.ckf.heuristic.long_text import compile_long_text
 from pecia.features.ckf.library.header import PostVisibility
-from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.model import CompileOptions, SourceText, today
 from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
 from pecia.features.ckf.package.model import Package
 from pecia.features.ckf.package.normalize import compact_package
@@ -113,7 +113,7 @@ async def compile_form(
     context.require_may_work(ask)
     requested, source = await _source(context, ask, form)
     call = context.progress.open_call(ask, form.get("progress", ""))
-    options = CompileOptions(compression_level=requested.compression_level)
+    options = CompileOptions(compression_level=requested.compression_level, created_at=today())
     package = await compute(
         ask.caller.tenant_id, compile_long_text, source, options, report=progress_reporter(call)
     )

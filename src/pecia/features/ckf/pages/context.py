@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from pecia.features.ckf.library.library import PostLibrary
+from pecia.features.ckf.model import ReadSource
 from pecia.features.ckf.pages.progress import PageProgressLog
-from pecia.features.ckf.tools.compile import ANONYMOUS_COMPILE_LIMIT, ReadSource
+from pecia.features.ckf.tools.compile import ANONYMOUS_COMPILE_LIMIT
 from pecia.features.ckf.tools.compile_llm import CompileLlmTool
 from pecia.kernel.errors import AuthRequired, NotFound
 from pecia.kernel.feature import FeatureRequest

@@ -123,6 +123,8 @@ class ViewerPage:
                 expected=f"a path that ends in {', '.join(PACKAGE_EXTENSIONS)}",
                 got=url[:200],
             )
+        if own := _own_post(url, self.context.base_url):
+            return await self._post(ask.caller, own, "")
         body = await self.context.services.fetch(url)
         document = body.decode("utf-8", "replace")
         package = await compute(ask.caller.tenant_id, _read, document)
@@ -151,6 +153,15 @@ class ViewerPage:
             ),
         )
         return render_page("Viewer", *main, here=PAGE_PATH, status=422 if problem else 200)
+
+
+def _own_post(url: str, base_url: str) -> str:
+    """The slug, if it is the address of a post on this server, which is not fetched from itself."""
+    name = url.removeprefix(f"{base_url}/news/") if url.startswith(f"{base_url}/news/") else ""
+    for it in sorted(PACKAGE_EXTENSIONS, key=len, reverse=True):
+        if name.endswith(it):
+            return name.removesuffix(it)
+    return ""
 
 
 _INTRODUCTION = (

@@ -36,10 +36,16 @@ class ShippedPost:
     text: str
     version: int = 1
     visibility: str = "public"
+    minutes: int = 0
+    """Reading time of the source, where `text` is not the source."""
 
     @property
     def reading_minutes(self) -> int:
-        return max(1, round(len(self.text.split()) / WORDS_PER_MINUTE))
+        return self.minutes or estimate_minutes(len(self.text.split()))
+
+
+def estimate_minutes(words: int) -> int:
+    return max(1, round(words / WORDS_PER_MINUTE))
 
 
 def load_shipped_posts() -> list[ShippedPost]:

@@ -1,28 +1,25 @@
 """`ckf.compile`: the heuristic compiler as a tool. Runs in a compute worker."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
+from pecia.features.ckf.core.agent_answer import compile_for_agent
 from pecia.features.ckf.core.compile import compile_source
-from pecia.features.ckf.model import SourceText
-from pecia.features.ckf.tools.inputs import CompileInput
+from pecia.features.ckf.handles import PackageHandles
+from pecia.features.ckf.model import ReadSource, SourceText
+from pecia.features.ckf.tools.inputs import CompileForAgent, CompileInput
 from pecia.features.ckf.tools.outputs import CompileOut
 from pecia.kernel.compute.pool import compute
 from pecia.kernel.compute.worker import ReportComputeProgress
 from pecia.kernel.errors import MissingField
-from pecia.kernel.identity.caller import Caller, Scope
+from pecia.kernel.identity.caller import Scope
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
 from pecia.kernel.text.language import normalize_language_tag
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import AnyTool, CitedOutput, TextContent, Tool
+from pecia.kernel.tool.model import AnyTool, CitedOutput, TextContent, TextOutput, Tool, ToolResult
 
 FEATURE = "ckf"
 # Rate limit by IP address, as in the reference. Callers with a token have the general limits.
 ANONYMOUS_COMPILE_LIMIT = RateLimit(calls=30, per_s=3600, burst=30)
-
-ReadSource: TypeAlias = Callable[[Caller, str], Awaitable[SourceText]]
-"""Reads the text of a URI under the caller's rights, or NotFound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +28,39 @@ class CompileTool:
 
     read_source: ReadSource
     hourly: RateLimiter
+    handles: PackageHandles
 
     async def compile(self, call: Call, ask: CompileInput) -> CitedOutput[CompileOut]:
         """Compile a text into a CKF package: concepts, rules, exceptions and procedures, each with
         the words of the source behind it. Instant, needs no key, always works."""
-        if call.caller.is_anonymous:
-            self.hourly.take(call.trace.client_ip or "")
-        source = await load_requested_source(call, ask, self.read_source)
+        source = await self._load(call, ask)
         made = await compute(
             call.caller.tenant_id, compile_source, source, ask, report=progress_reporter(call)
         )
         return CitedOutput(made, (TextContent(made.document),))
 
+    async def compile_outline(self, call: Call, ask: CompileForAgent) -> ToolResult:
+        """Compile a text into a CKF package: rules, exceptions, definitions, procedures and facts,
+        each with its quotation. Gives an outline and a handle that the other ckf tools take."""
+        source = await self._load(call, ask)
+        made = await compute(
+            call.caller.tenant_id,
+            compile_for_agent,
+            source,
+            ask,
+            report=progress_reporter(call),
+        )
+        self.handles.keep(call.caller, made.packed)
+        return ToolResult(content=(TextContent(made.text),))
 
-def compile_tool(read_source: ReadSource) -> AnyTool:
-    handler = CompileTool(read_source, RateLimiter(ANONYMOUS_COMPILE_LIMIT))
+    async def _load(self, call: Call, ask: CompileInput) -> SourceText:
+        if call.caller.is_anonymous:
+            self.hourly.take(call.trace.client_ip or "")
+        return await load_requested_source(call, ask, self.read_source)
+
+
+def compile_tool(read_source: ReadSource, handles: PackageHandles) -> AnyTool:
+    handler = CompileTool(read_source, RateLimiter(ANONYMOUS_COMPILE_LIMIT), handles)
     return Tool(
         FEATURE,
         "ckf.compile",
@@ -55,6 +70,16 @@ def compile_tool(read_source: ReadSource) -> AnyTool:
         handler.compile,
         idempotent=True,
         title="Compile text into knowledge",
+        lean=Tool(
+            FEATURE,
+            "ckf.compile",
+            Scope.READ,
+            CompileForAgent,
+            TextOutput,
+            handler.compile_outline,
+            idempotent=True,
+            title="Compile text into knowledge",
+        ),
     )
 
 

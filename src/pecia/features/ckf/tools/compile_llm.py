@@ -7,6 +7,8 @@ from typing import Annotated, TypeAlias
 
 from pydantic import Field, WithJsonSchema
 
+from pecia.features.ckf.core.agent_answer import answer_package, check_sections
+from pecia.features.ckf.handles import PackageHandles
 from pecia.features.ckf.llm.access import ModelAccess, ModelRequest
 from pecia.features.ckf.llm.compile import compile_with_model
 from pecia.features.ckf.llm.finish.coverage import CoverageMode
@@ -14,26 +16,27 @@ from pecia.features.ckf.llm.finish.finish import CompileResult
 from pecia.features.ckf.llm.model import ModelCatalog
 from pecia.features.ckf.llm.prepare.prepare import CompileOrder, prepare_source
 from pecia.features.ckf.llm.quota import DailyAllowance, DailyQuota, QuotaCounter
-from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.model import CompileOptions, ReadSource, SourceText, today
 from pecia.features.ckf.package.codec.codec import encode_package
 from pecia.features.ckf.package.model import Package
 from pecia.features.ckf.package.normalize import compact_package
 from pecia.features.ckf.package.tokens import estimate_tokens
 from pecia.features.ckf.settings import CkfSettings
-from pecia.features.ckf.tools.compile import FEATURE, ReadSource, load_requested_source
-from pecia.features.ckf.tools.inputs import MIN_TEXT_CHARS, CompileInput
+from pecia.features.ckf.tools.compile import FEATURE, load_requested_source
+from pecia.features.ckf.tools.inputs import MIN_TEXT_CHARS, AnswerShape, CompileInput
 from pecia.features.ckf.tools.outputs import CompileOut
 from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import PayloadTooLarge, PeciaError
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import AnyTool, CitedOutput, TextContent, Tool
+from pecia.kernel.tool.model import AnyTool, CitedOutput, TextContent, TextOutput, Tool, ToolResult
 
 MAX_LLM_TEXT_CHARS = 60_000
 # A source read by URI may be longer: as many parts as one call can process.
 MAX_LLM_SOURCE_CHARS = 400_000
 TIMEOUT_S = 300.0
+MAX_SHOWN_WARNINGS = 5
 # Reserved from the call's deadline, so that a slow model still leaves time to finish a package.
 RESERVE_S = 5.0
 ANONYMOUS_LLM_LIMIT = RateLimit(calls=12, per_s=3600, burst=12)
@@ -84,6 +87,10 @@ class CompileLlmInput(CompileInput):
     )
 
 
+class CompileLlmForAgent(CompileLlmInput, AnswerShape):
+    """The arguments for agents."""
+
+
 ReadRequestedSource: TypeAlias = Callable[[], Awaitable[SourceText]]
 """Reads the text of a call, after authorization."""
 
@@ -96,17 +103,34 @@ class CompileLlmTool:
     access: ModelAccess
     chunk_timeout_s: float
     hourly: RateLimiter
+    handles: PackageHandles
 
     async def compile(self, call: Call, ask: CompileLlmInput) -> CitedOutput[CompileOut]:
         """Compile a text into a CKF package with a language model: richer than ckf.compile, and
         every item still quotes the source. Needs your provider's key, or the right to the
         operator's model. Where the model fails on a part, that part is compiled without one."""
+        made = await self._compile_requested(call, ask)
+        return CitedOutput(made, (TextContent(made.document),))
+
+    async def compile_outline(self, call: Call, ask: CompileLlmForAgent) -> ToolResult:
+        """Compile a text into a CKF package with a language model: richer than ckf.compile, and
+        every item still quotes the source. Needs your provider's key, or the right to the
+        operator's model. Gives an outline and a handle that the other ckf tools take."""
+        check_sections(ask.sections)
+        made = await self._compile_requested(call, ask)
+        package = Package(made.package)
+        uri = "" if ask.text is not None else ask.uri or ""
+        answer = await compute(call.caller.tenant_id, answer_package, package, ask.format, ask, uri)
+        self.handles.keep(call.caller, answer.packed)
+        warnings = [f"Warning: {it}" for it in made.warnings[:MAX_SHOWN_WARNINGS]]
+        return ToolResult(content=(TextContent("\n".join([*warnings, answer.text])),))
+
+    async def _compile_requested(self, call: Call, ask: CompileLlmInput) -> CompileOut:
         if ask.text is not None and len(ask.text) > MAX_LLM_TEXT_CHARS:
             raise _too_long("text", len(ask.text), MAX_LLM_TEXT_CHARS)
-        made = await self.compile_source(
+        return await self.compile_source(
             call, ask, lambda: load_requested_source(call, ask, self.read_source)
         )
-        return CitedOutput(made, (TextContent(made.document),))
 
     async def compile_source(
         self, call: Call, ask: CompileLlmInput, read: ReadRequestedSource
@@ -135,7 +159,7 @@ class CompileLlmTool:
     def _build_order(self, call: Call, ask: CompileLlmInput) -> CompileOrder:
         left_s = call.remaining_s()
         within_s = max(left_s - RESERVE_S, left_s / 2)
-        options = CompileOptions(ask.source_type, ask.compression_level)
+        options = CompileOptions(ask.source_type, ask.compression_level, today())
         timeout_s = min(self.chunk_timeout_s, within_s)
         return CompileOrder(options, ask.coverage_mode, timeout_s, within_s, call.caller.tenant_id)
 
@@ -149,7 +173,9 @@ class LlmServices:
     counter: QuotaCounter
 
 
-def llm_compiler(read_source: ReadSource, asking: LlmServices) -> CompileLlmTool:
+def llm_compiler(
+    read_source: ReadSource, asking: LlmServices, handles: PackageHandles
+) -> CompileLlmTool:
     settings = asking.settings
     allowed = DailyAllowance(settings.daily_per_user, settings.daily_total)
     quota = DailyQuota(allowed, asking.counter)
@@ -158,6 +184,7 @@ def llm_compiler(read_source: ReadSource, asking: LlmServices) -> CompileLlmTool
         ModelAccess(settings, asking.models, quota),
         settings.chunk_timeout_s,
         RateLimiter(ANONYMOUS_LLM_LIMIT),
+        handles,
     )
 
 
@@ -172,6 +199,17 @@ def compile_llm_tool(handler: CompileLlmTool) -> AnyTool:
         open_world=True,
         title="Compile text into knowledge with a model",
         timeout_s=TIMEOUT_S,
+        lean=Tool(
+            FEATURE,
+            "ckf.compile_llm",
+            Scope.READ,
+            CompileLlmForAgent,
+            TextOutput,
+            handler.compile_outline,
+            open_world=True,
+            title="Compile text into knowledge with a model",
+            timeout_s=TIMEOUT_S,
+        ),
     )
 
 

@@ -70,6 +70,26 @@ class CompileInput(Input):
     filename: ShortText = ""
 
 
+class AnswerShape(Input):
+    """What of a package agents are given. By default an outline, and a handle for the rest."""
+
+    query: str = Field(
+        default="", max_length=1000, description="Only the items that this question needs."
+    )
+    sections: list[str] = Field(
+        default_factory=list[str],
+        max_length=23,
+        description="In place of the outline: sections in full, as `exceptions`; or `all`.",
+    )
+    max_tokens: int = Field(
+        default=1500, ge=200, le=100_000, description="Of the outline, or of the answer to `query`."
+    )
+
+
+class CompileForAgent(CompileInput, AnswerShape):
+    """The arguments for agents."""
+
+
 class ParseInput(Input):
     document: str = Field(
         min_length=1,
@@ -81,9 +101,23 @@ class ParseInput(Input):
     filename: ShortText = ""
 
 
+class PackageParse(ParseInput, AnswerShape):
+    """The arguments for agents."""
+
+
 class SerializeInput(Input):
-    package: PackageArgument = Field(description="The package, as an object or as JSON text.")
+    package: PackageArgument = Field(
+        description="The package, as an object or as JSON text, or its handle."
+    )
     format: PackageFormat = PackageFormat.JSON
+
+
+class SerializeForAgent(SerializeInput):
+    """The arguments for agents."""
+
+    sections: list[str] = Field(
+        default_factory=list[str], max_length=23, description="Only these; default: all."
+    )
 
 
 class ValidateInput(Input):
@@ -104,7 +138,7 @@ class ValidateInput(Input):
 
 
 class DiffInput(Input):
-    a: PackageArgument = Field(description="The older: an object, or a document in any format.")
+    a: PackageArgument = Field(description="The older: an object, a document, or a handle.")
     b: PackageArgument = Field(description="The newer.")
     ignore_volatile: bool = Field(
         default=True, description="Ignore the package's id, date and order of traces."
@@ -112,7 +146,7 @@ class DiffInput(Input):
 
 
 class SliceInput(Input):
-    package: PackageArgument = Field(description="An object, or a document in any format.")
+    package: PackageArgument = Field(description="An object, a document, or a handle.")
     query: str = Field(min_length=1, max_length=1000, description="The question to answer.")
     budget_tokens: int = Field(
         default=1500, ge=50, le=100_000, description="Never exceeded; four characters a token."
@@ -120,7 +154,7 @@ class SliceInput(Input):
 
 
 class VerifyInput(Input):
-    package: PackageArgument = Field(description="An object, or a document in any format.")
+    package: PackageArgument = Field(description="An object, a document, or a handle.")
     source_text: str | None = Field(
         default=None,
         max_length=MAX_DOCUMENT_CHARS,
@@ -168,9 +202,17 @@ class SearchPosts(Input):
     limit: int = Field(default=10, ge=1, le=100)
 
 
+class ExampleForAgent(ExampleInput, AnswerShape):
+    """The arguments for agents."""
+
+
 class FetchPost(Input):
     slug: str = Field(
         pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=200, description="From ckf.search_posts."
     )
     format: PackageFormat = PackageFormat.JSON
     version: int | None = Field(default=None, ge=1, description="Default: the newest.")
+
+
+class FetchPostForAgent(FetchPost, AnswerShape):
+    """The arguments for agents."""

@@ -75,9 +75,12 @@ class QuotationOut(Output):
 
 
 class VerifyOut(Output):
-    holds: bool
+    stale: list[str] = Field(description="Sources that have changed since it was compiled.")
+    altered: bool = Field(
+        default=False, description="Whether the package itself was changed since it was compiled."
+    )
+    holds: bool = Field(description="No quotation and no character of the package has changed.")
     counts: dict[str, int]
-    stale: list[str]
     problems: list[QuotationOut] = Field(description="Quotations that do not hold, 200 at most.")
     truncated: bool = False
 

@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 
 from pydantic import Field
 
+from pecia.features.ckf.handles import PackageHandles
 from pecia.features.ckf.library.header import SOURCE, PostVisibility, collapse_lines
 from pecia.features.ckf.library.store import StoredLibrary
+from pecia.features.ckf.model import ReadSource
 from pecia.features.ckf.package.checks.validate import validate_package
 from pecia.features.ckf.package.model import Package, text_of
 from pecia.features.ckf.posts.loader import ShippedPost
 from pecia.features.ckf.sources import find_stale
 from pecia.features.ckf.tools.arguments import parse_package_argument
-from pecia.features.ckf.tools.compile import FEATURE, ReadSource
+from pecia.features.ckf.tools.compile import FEATURE
 from pecia.features.ckf.tools.inputs import PackageArgument, ShortText
 from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InvalidFormat, Unprocessable
@@ -29,7 +31,7 @@ MAX_SHOWN_ERRORS = 5
 
 
 class PublishInput(Input):
-    package: PackageArgument = Field(description="An object, or a document in any format.")
+    package: PackageArgument = Field(description="An object, a document, or a handle.")
     slug: str | None = Field(
         default=None,
         pattern=SLUG_PATTERN,
@@ -65,12 +67,16 @@ class PublishTool:
     library: StoredLibrary
     read_source: ReadSource
     base_url: str
+    handles: PackageHandles
 
     async def publish(self, call: Call, ask: PublishInput) -> PublishOut:
         """Publish a CKF package as a post of your tenant: found by search, fetched by its slug.
         Publishing under your own slug again makes a new version. A package with errors is refused;
         with the visibility private, a post is withdrawn and kept for you."""
-        package = await compute(call.caller.tenant_id, _require_valid, ask)
+        given = await self.handles.resolve(call.caller, ask.package)
+        package = await compute(
+            call.caller.tenant_id, _require_valid, ask.model_copy(update={"package": given})
+        )
         old = await find_stale(self.read_source, call.caller, package)
         done = await self.library.publish(call, package, _post(call, ask, package))
         post = done.post
@@ -87,14 +93,14 @@ class PublishTool:
         )
 
 
-def publish_tool(library: StoredLibrary, read_source: ReadSource, base_url: str) -> AnyTool:
+def publish_tool(library: StoredLibrary, base_url: str, handles: PackageHandles) -> AnyTool:
     return Tool(
         FEATURE,
         "ckf.publish",
         Scope.WRITE,
         PublishInput,
         PublishOut,
-        PublishTool(library, read_source, base_url.rstrip("/")).publish,
+        PublishTool(library, handles.read_source, base_url.rstrip("/"), handles).publish,
         read_only=False,
         idempotent=True,
         title="Publish a package",

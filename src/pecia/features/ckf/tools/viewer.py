@@ -7,6 +7,7 @@ from urllib.parse import quote, urlsplit
 
 import orjson
 
+from pecia.features.ckf.handles import PackageHandles
 from pecia.features.ckf.package.normalize import compact_package
 from pecia.features.ckf.tools.arguments import parse_package_argument, require_one_of
 from pecia.features.ckf.tools.compile import FEATURE
@@ -27,6 +28,7 @@ class ViewerUrlTool:
     """The handler. `base_url` is this server's public URL."""
 
     base_url: str
+    handles: PackageHandles
 
     async def viewer_url(self, call: Call, ask: ViewerUrlInput) -> ViewerUrlOut:
         """A link to the viewer for a CKF package, or for the address of a .ckf file."""
@@ -35,18 +37,19 @@ class ViewerUrlTool:
             return _viewer_out(
                 f"{self.base_url}/viewer?src={_parse_package_url(ask.url)}", "remote"
             )
-        fragment = await compute(call.caller.tenant_id, pack_fragment, ask.package)
+        given = await self.handles.resolve(call.caller, ask.package)
+        fragment = await compute(call.caller.tenant_id, pack_fragment, given)
         return _viewer_out(f"{self.base_url}/viewer#ckf={fragment}", "inline")
 
 
-def viewer_tool(base_url: str) -> AnyTool:
+def viewer_tool(base_url: str, handles: PackageHandles) -> AnyTool:
     return Tool(
         FEATURE,
         "ckf.viewer_url",
         Scope.READ,
         ViewerUrlInput,
         ViewerUrlOut,
-        ViewerUrlTool(base_url.rstrip("/")).viewer_url,
+        ViewerUrlTool(base_url.rstrip("/"), handles).viewer_url,
         idempotent=True,
     )
 

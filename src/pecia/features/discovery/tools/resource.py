@@ -18,6 +18,7 @@ from pecia.kernel.tool.model import (
     TextOutput,
     Tool,
     ToolResult,
+    find_resource,
 )
 
 READ = "read"
@@ -33,22 +34,21 @@ class ReadUri(Input):
 
 def build_read(resources: Sequence[Resource]) -> AnyTool:
     """The tool that reads these resources."""
-    families = {it.scheme: it for it in resources}
+    schemes = dict.fromkeys(it.scheme for it in resources)
 
     async def run(call: Call, ask: ReadUri) -> ToolResult:
-        """Read the text at a URI: a file, document, memory or concept, from a chunk on."""
-        scheme = ask.uri.partition("://")[0].lower()
-        family = families.get(scheme)
+        """Read the text at a URI: a file, document, memory, concept or package, from a chunk on."""
+        family = find_resource(resources, ask.uri)
         if family is None or "://" not in ask.uri:
             raise InvalidFormat(
                 f"{ask.uri[:200]!r} is not a URI that can be read here",
                 field="uri",
                 got=ask.uri[:500],
-                expected=", ".join(f"{it}://…" for it in families),
+                expected=", ".join(f"{it}://…" for it in schemes),
                 hint="search_content gives the URIs of files",
             )
         if family.scope not in call.caller.scopes:
-            raise Forbidden(f"{scheme}:// needs the scope {family.scope.value}")
+            raise Forbidden(f"{family.scheme}:// needs the scope {family.scope.value}")
         part = await _read(call, family, ask)
         return ToolResult(content=(TextContent(part.text),))
 

@@ -44,7 +44,7 @@ def compile_file(
 ) -> None:
     """Compile a file into a package, without any model."""
     from pecia.features.ckf.heuristic.long_text import compile_long_text
-    from pecia.features.ckf.model import CompileOptions, SourceText
+    from pecia.features.ckf.model import CompileOptions, SourceText, today
     from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
     from pecia.features.ckf.package.fields import COMPRESSION_LEVELS
     from pecia.features.ckf.package.model import Package
@@ -54,7 +54,7 @@ def compile_file(
     _require_choice("level", level, COMPRESSION_LEVELS)
     _require_choice("format", format, [it.value for it in PackageFormat])
     source = SourceText(_read_long_text(file), filename=file.name)
-    options = CompileOptions(compression_level=level)
+    options = CompileOptions(compression_level=level, created_at=today())
 
     def report(done: int, total: int) -> None:
         terminal.info(f"{done:,} of {total:,} characters")
@@ -135,10 +135,16 @@ def verify(
     found = reread(_load_package(file), {"": CurrentSource(_read(source))})
     faults = [it for it in found.quotations if it.state is not QuotationState.HOLDS]
     lines = [f"{it.state.value:8} {it.item_id}: {it.excerpt[:100]}" for it in faults]
-    terminal_of(ctx).print_result(
-        {"holds": found.holds, "counts": {**found.counts()}, "stale": bool(found.stale)},
-        lambda it: it.print_line("\n".join(lines) or f"{len(found.quotations)} quotations hold"),
-    )
+    notes = ["The source has changed since the package was compiled."] if found.stale else []
+    notes += ["The package was changed since it was compiled."] if found.altered else []
+    report: dict[str, Json] = {
+        "stale": bool(found.stale),
+        "altered": found.altered,
+        "holds": found.holds,
+        "counts": {**found.counts()},
+    }
+    told = "\n".join([*notes, *(lines or [f"{len(found.quotations)} quotations hold"])])
+    terminal_of(ctx).print_result(report, lambda it: it.print_line(told))
     if not found.holds:
         raise typer.Exit(EXIT_FAILED)
 

@@ -51,6 +51,7 @@ from pecia.kernel.tool.model import (
     Resource,
     ResourcePage,
     ResourceTemplate,
+    find_resource,
 )
 
 T = TypeVar("T")
@@ -176,8 +177,7 @@ class ResourceHandlers:
     def _find_resource(self, ctx: Context, uri: str, method: str) -> tuple[Resource, Operation]:
         """The resource family of a URI, and the operation that reads it."""
         here = get_request_context(ctx)
-        scheme = uri.partition(":")[0].lower()
-        family = next((it for it in _resources(here) if it.scheme == scheme), None)
+        family = find_resource(_resources(here), uri)
         if family is None:
             absent = NotFound(f"no resource {uri[:500]!r} here", uri=uri[:500])
             raise resource_error(

@@ -37,10 +37,12 @@ COPULA = re.compile(
     + r"(?:an?|the|any|every|whoever|whatever|each|eine?[rsn]?|der|die|das|alle|une?|les?|la|l'\w+"
     + r"|un[oa]?|el|l[oa]s|aquel\w*|uma?|os?|as?|cualquier|qualquer|toute?s?|tod[oa]s?)\b",
 )
-RELATIVE = re.compile(
-    r"\b(?:that|which|who|whose|whom|used (?:to|for|by)|designed|lequel|laquelle|dont|qui|où|que"
-    r"|cuy[oa]s?|cuj[oa]s?|mediante)\b|, (?:der|die|das|dessen|deren|mit de[rnm])\b"
-)
+RELATIVE = re.compile(r"\bused (?:to|for|by)\b|, (?:der|die|das|dessen|deren|mit de[rnm])\b")
+_RELATIVE_WORDS = """
+that which who whose whom designed lequel laquelle dont qui où que cuyo cuya cuyos cuyas cujo cuja
+cujos cujas mediante
+"""
+RELATIVE_WORDS = frozenset(_RELATIVE_WORDS.split())
 # A name given in passing: `(the "Service")`, `(Prämie)`, `im folgenden`.
 ALIAS = re.compile(
     r"\((?:(?:the|each|an?|collectively|together|or|hereinafter|hereafter|im folgenden|nachfolgend"
@@ -96,16 +98,24 @@ UNLESS = _any_of(
 
 # A duty, right or power that no auxiliary verb names.
 DEONTIC = _any_of(
-    r"\b(?:agrees?|reserves? the right|has the right|have the right|is void|liable|responsible"
-    r"|grants?|represents|warrants|complies|in writing|consent)\b",
-    r"\b(?:anspruch|verpflichtet|berechtigt|zulässig|unzulässig|nichtig|unwirksam|haftet|haften"
-    r"|bedarf|bedürfen|zuständig|ermächtigt|vorzulegen|anzugeben|mitzuteilen|entsprechend)\b",
-    r"\b(?:tenue?s?|obligée?s?|droit|nulle?|à la charge|est réputé|interdit|permis|autorisée?s?)\b",
-    r"\b(?:derecho|obligación|obligad[oa]s?|prohibid[oa]s?|a cargo de|nul[oa]s?|competentes?)\b",
-    r"\b(?:direito|obrigaç\w+|obrigad[oa]s?|proibid[oa]s?|nul[oa])\b",
+    r"\b(?:reserves? the right|ha(?:s|ve) the right|is void|in writing)\b",
+    r"\bà la charge\b|\best réputé\b|\ba cargo de\b|\bobrigaç\w",
 )
+# Sets of words cost a tenth of a pattern.
+_DEONTIC_WORDS = """
+agree agrees liable responsible grant grants represents warrants complies consent
+anspruch verpflichtet berechtigt zulässig unzulässig nichtig unwirksam haftet haften
+bedarf bedürfen zuständig ermächtigt vorzulegen anzugeben mitzuteilen entsprechend
+tenu tenue tenus tenues obligé obligée obligés obligées droit nul nulle interdit permis
+autorisé autorisée autorisés autorisées
+derecho obligación obligado obligada obligados obligadas prohibido prohibida prohibidos prohibidas
+nulo nula nulos nulas competente competentes
+direito obrigado obrigada obrigados obrigadas proibido proibida proibidos proibidas
+"""
+DEONTIC_WORDS = frozenset(_DEONTIC_WORDS.split())
 # Statutes in French, Spanish and Portuguese oblige in the future tense.
-FUTURE = re.compile(r"[^\W\d_]{2}(?:rán?|rão|era|eront|[iu]ra|[iu]ront)\b")
+FUTURE_ENDINGS = ("rá", "rán", "rão", "era", "ira", "ura", "eront", "iront", "uront")
+MIN_STEM_CHARS = 2
 # `can`, which guides use for what is possible and statutes for what is allowed.
 _ABILITY_WORDS = """
 can could kann können könnte könnten might peut peuvent pode podem poderia podría pourrait puede
@@ -122,21 +132,64 @@ MAY_HAPPEN = re.compile(
     r"|verursachen|führen|auftreten|sein|werden|haben)\b"
 )
 # An instruction inside the sentence: `Wenn …, wählen Sie`, `…, installez`, `…, contact`.
-INSTRUCTS_INSIDE = re.compile(
-    r"\b(?:[Pp]lease|[Bb]itte|[Vv]euillez|[Pp]or favor)\b"
-    r"|(?<!könn)(?<!müss)(?<!sollt)(?<!woll)(?<!hab)(?<!dürf)(?<!werd)(?:en|rn|ln) Sie\b"
-    r"|(?:^|, |; |: |et |puis |ou |, ne |n')(?!assez|chez|nez|rez)[a-zéèêà]{3,}ez\b"
-    r"|(?:, |then |and |not |\) )(?:add|ask|call|check|choose|click|consult|contact|copy|create"
-    r"|do not"
-    r"|edit|enter|follow|give|install|keep|make sure|open|press|read|remove|run|see|select|set|stop"
-    r"|take|talk|tell|try|type|use|wait|write)\b"
-    r"|(?:, |\b(?:não|no|nunca|nem|ni|y|e|então|después|depois|por favor) )(?:abra|ande|ejecute"
-    r"|compruebe|conduza|conduzca|consulte|contacte|copie|cree|crie|deje|dê|deixe|diga|edite|elija"
-    r"|escolha|escriba|escreva|espere|execute|faça|fale|haga|informe|instale|introduzca|leia|lea"
-    r"|maneje|mude|pare|pida|ponga|prima|pulse|remova|seleccione|selecione|siga|suspenda|tenha"
-    r"|tente"
-    r"|tome|use|utilice|utilize|verifique)\b"
+# Each pattern with a part without which it cannot match: most sentences have none of them.
+_INSTRUCTS_BY_PART = (
+    ("lease", re.compile(r"\b[Pp]lease\b")),
+    ("itte", re.compile(r"\b[Bb]itte\b")),
+    ("euillez", re.compile(r"\b[Vv]euillez\b")),
+    ("or favor", re.compile(r"\b[Pp]or favor\b")),
+    (
+        " Sie",
+        re.compile(
+            r"(?<!könn)(?<!müss)(?<!sollt)(?<!woll)(?<!hab)(?<!dürf)(?<!werd)(?:en|rn|ln) Sie\b"
+        ),
+    ),
+    (
+        "ez",
+        re.compile(r"(?:^|, |; |: |et |puis |ou |, ne |n')(?!assez|chez|nez|rez)[a-zéèêà]{3,}ez\b"),
+    ),
 )
+_ENGLISH_INSTRUCTIONS = """
+add ask call check choose click consult contact copy create do edit enter follow give install keep
+make open press read remove run see select set stop take talk tell try type use wait write
+"""
+_IBERIAN_INSTRUCTIONS = """
+abra ande ejecute compruebe conduza conduzca consulte contacte copie cree crie deje dê deixe diga
+edite elija escolha escriba escreva espere execute faça fale haga informe instale introduzca leia
+lea maneje mude pare pida ponga prima pulse remova seleccione selecione siga suspenda tenha tente
+tome use utilice utilize verifique
+"""
+_LONGER = {"do": "do not", "make": "make sure"}
+_INSTRUCTS_BY_WORD = (
+    (
+        frozenset(_ENGLISH_INSTRUCTIONS.split()),
+        re.compile(
+            r"(?:, |then |and |not |\) )(?:"
+            + "|".join(_LONGER.get(it, it) for it in _ENGLISH_INSTRUCTIONS.split())
+            + r")\b"
+        ),
+    ),
+    (
+        frozenset(_IBERIAN_INSTRUCTIONS.split()),
+        re.compile(
+            r"(?:, |\b(?:não|no|nunca|nem|ni|y|e|então|después|depois|por favor) )(?:"
+            + "|".join(_IBERIAN_INSTRUCTIONS.split())
+            + r")\b"
+        ),
+    ),
+)
+
+
+def instructs_inside(text: str, words: set[str]) -> bool:
+    """Whether an instruction stands inside a sentence; `words` are its words in lower case."""
+    return any(
+        part in text and pattern.search(text) for part, pattern in _INSTRUCTS_BY_PART
+    ) or any(
+        not known.isdisjoint(words) and pattern.search(text)
+        for known, pattern in _INSTRUCTS_BY_WORD
+    )
+
+
 # German obliges with an infinitive: `ist … beizufügen`, `hat … zu prüfen`.
 IS_TO = re.compile(
     r"\b(?:ist|sind|hat|haben)\b[^.;]{2,240}\b(?:zu \w{3,}(?:en|ern|eln)|\w{2,}zu\w{3,}en)\b"
@@ -194,4 +247,16 @@ TERM_AFTER = re.compile(
     r"|considera-se)\s+((?:[^\s,;:.]+\s+){1,6}?)(?:gilt|gelten|aquel\w*|l[ao]s?|el|un[ae]?|tod[oa]"
     r"|o|a|im sinne)\b",
     re.IGNORECASE,
+)
+
+# Entries of glossaries, dictionaries and lists of options, where layout does what words do
+# elsewhere: a short line with its meaning indented below, or a gap between both.
+ENTRY_BELOW = re.compile(r"([^\n]{1,48}?)(?<![.;:,!?])[ \t]*\n[ \t]{2,}(?=\S)")
+ENTRY_BESIDE = re.compile(r"(\S[^\n]{0,36}?)(?<![.;,!?])(?:[ \t]{3,}|\t)(?=\S)")
+OPTION = re.compile(r"(?:--?[\w?@%#]|[%+/][\w%])[^\n]{0,70}?(?:\n[ \t]+|[ \t]{2,})(?=\S)")
+# How a headword is said, or what part of speech it is.
+HEADWORD = re.compile(
+    r"[*_\"“:]{0,2}([^\n:/,.(]{1,40}?)[*_\"”:]{0,2}[:,]?\s{1,3}"
+    r"(?:/[^/\n]{2,40}/|\[[^\]\n]{2,30}\]|\(?(?:n|v|vt|vi|adj|adv|subst|sust|loc|interj|pref|suff)\."
+    r"|s\. ?[fm]\.|[fm]\. )",
 )

@@ -17,11 +17,14 @@ PRETERITE_ENDINGS = (
 )
 PRETERITE = re.compile(
     r"\b(?:ont|a|ha|han|hat|haben) (?:été|été \w+é\w*|\w+(?:ado|ido|é|és|ées?))\b"
-    r"|\b(?:won|led|began|became|took|held|made|wrote|gave|came|went|built|fell|rose|grew|lost"
-    r"|found)\b"
-    r"|\b(?:ging|kam|gab|ließ|schrieb|begann|verlief|erreichte|\w{3,}[^e]ierten?|führten?|zeigten?"
-    r"|konnten?|musste[nt]?|sollte|setzte|bestand|entstand|verursachte|akzeptierten)\b"
+    r"|(?<=\w\w\w)[^e]ierten?\b"
 )
+_PRETERITE_WORDS = """
+won led began became took held made wrote gave came went built fell rose grew lost found
+ging kam gab ließ schrieb begann verlief erreichte führte führten zeigte zeigten konnte konnten
+musste mussten musstet sollte setzte bestand entstand verursachte akzeptierten
+"""
+PRETERITE_WORDS = frozenset(_PRETERITE_WORDS.split())
 PAST_PARTICIPLE = re.compile(r"\b[a-z]{3,}ed\b")
 _PRESENT_WORDS = """
 are es est está están estão haben has hat have is ist ont sind son sont são tem tiene tienen têm

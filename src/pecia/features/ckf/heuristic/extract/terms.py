@@ -4,7 +4,14 @@ import re
 from dataclasses import dataclass, field
 
 from pecia.features.ckf.heuristic.candidate import ItemCandidate
-from pecia.features.ckf.heuristic.cues.forms import QUOTED_TERM, TERM_AFTER, TERM_BEFORE
+from pecia.features.ckf.heuristic.cues.forms import (
+    ENTRY_BELOW,
+    ENTRY_BESIDE,
+    HEADWORD,
+    QUOTED_TERM,
+    TERM_AFTER,
+    TERM_BEFORE,
+)
 from pecia.features.ckf.heuristic.cues.grammar import build_trie
 from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape
@@ -26,7 +33,8 @@ def extract_concepts(parsed: ParsedText, estimate: KindEstimate) -> list[ItemCan
     for line in parsed.lines:
         label = _find_defined_term(line, parsed)
         if not label and line.is_statement and estimate.may_be(line.span.start, "definition"):
-            label = _find_term_by_form(line.text)
+            is_main = estimate.home(line.span.start) == "definition"
+            label = _find_term_by_form(line.text, is_main=is_main)
         if label and label.lower() not in seen:
             seen.add(label.lower())
             fields: dict[str, Json] = {"label": label, "definition": line.text}
@@ -73,7 +81,9 @@ def _names_in(line: Sentence, parsed: ParsedText, names: dict[str, _Name]) -> No
             continue
         if words.lower() in parsed.grammar.kinds_by_cue or _is_numbered(line.text, it):
             continue
-        name = names.setdefault(words, _Name(words, line, start, several and it.start() > 0))
+        name = names.get(words)
+        if name is None:
+            name = names[words] = _Name(words, line, start, several and it.start() > 0)
         name.count += 1
         name.at_start += it.start() == 0 and words == it[1]
         if it[2] and it[2] not in name.aliases:
@@ -117,13 +127,21 @@ def _find_defined_term(line: Sentence, parsed: ParsedText) -> str:
     return label.strip(" \"'“”‘’«»*_`")
 
 
-def _find_term_by_form(text: str) -> str:
-    """The term of a probable definition without a cue: quoted, before a copula, or after `Als`."""
+def _find_term_by_form(text: str, *, is_main: bool) -> str:
+    """The term of a probable definition without a cue.
+
+    It heads an entry, is quoted, or stands before a copula, after `Als`, or before a colon.
+    """
+    entry = next((it for form in _ENTRIES if (it := form.match(text))), None)
+    if entry:
+        return trim_clause(entry[1]).strip(_TERM_MARKS)
     for pattern in (QUOTED_TERM, TERM_BEFORE, TERM_AFTER):
         found = pattern.search(text)
         if found and len(found[1].split()) <= MAX_LABEL_WORDS:
-            return trim_clause(found[1]).strip(" \"'“”‘’«»„*_`")
-    return ""
+            return trim_clause(found[1]).strip(_TERM_MARKS)
+    # A colon alone divides a rule from its name too.
+    gloss = _GLOSSARY.match(text) if is_main else None
+    return trim_clause(gloss[1]).strip(_TERM_MARKS) if gloss else ""
 
 
 def _link_dependencies(found: list[ItemCandidate]) -> None:
@@ -143,5 +161,7 @@ _NAME = re.compile(
     r"(?<![\w.-])((?:[A-ZÀ-ÖØ-Þ][\w&'’-]*)(?:[ ](?:(?:of|the|for|de|da|do|del|la|des|du)[ ])?"
     r"[A-ZÀ-ÖØ-Þ][\w&'’-]*){0,3})(?:\s\(([A-Z][A-Z0-9]{1,7})\))?"
 )
+_ENTRIES = (HEADWORD, ENTRY_BELOW, ENTRY_BESIDE)
+_TERM_MARKS = " \"'“”‘’«»„*_`"
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9-]{1,9}")
 _GLOSSARY = re.compile(r"[*_`]{0,2}([^:*_`\n]{2,48})[*_`]{0,2}:[*_`]{0,2}\s")

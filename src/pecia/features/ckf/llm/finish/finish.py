@@ -30,6 +30,7 @@ from pecia.features.ckf.package.quality.sanitize import (
     SanitizeResult,
     sanitize_package,
 )
+from pecia.features.ckf.package.seal import seal_package
 from pecia.kernel.errors import Json, PeciaError, UpstreamError
 
 LONG_SOURCE_WORDS = 1000
@@ -69,6 +70,7 @@ def finish_package(
     cleaned = _sanitize(normalize(body), known)
     package, invalid = _drop_invalid(cleaned.package, known.source.text)
     rated = _score(package, cleaned, known)
+    seal_package(package)
     rated["promotion_acceptance_rate"] = stages.promotion.acceptance
     warnings = [*known.profile.warnings, *_list_warnings(known, lifted, stages, invalid)]
     metrics: Item = {

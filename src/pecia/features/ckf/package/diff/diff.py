@@ -9,9 +9,10 @@ from pecia.features.ckf.package.diff.trace import diff_trace
 from pecia.features.ckf.package.field import SectionKind
 from pecia.features.ckf.package.fields import METADATA, RULE_SECTIONS, SECTION_BY_KEY, SECTIONS
 from pecia.features.ckf.package.model import Item, Package
+from pecia.features.ckf.package.seal import SEAL_FIELD
 from pecia.kernel.errors import Json
 
-VOLATILE_FIELDS = ("package_id", "created_at")
+VOLATILE_FIELDS = ("package_id", "created_at", SEAL_FIELD)
 
 
 @dataclass(frozen=True, slots=True)

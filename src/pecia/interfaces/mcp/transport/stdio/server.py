@@ -45,7 +45,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
 from pecia.kernel.store.audit.spool import AuditSpool
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import Resource
+from pecia.kernel.tool.model import Resource, find_resource
 from pecia.kernel.tool.view import ToolView, feature_view
 
 CALL_TIMEOUT_S = 120.0
@@ -145,20 +145,20 @@ class _StdioHandlers:
 
     async def read(self, ctx: Context, params: ReadResourceRequestParams) -> HandlerResult:
         uri = str(params.uri)
-        families = [it for it in self.feature.resources if uri.startswith(f"{it.scheme}:")]
-        if not families:
+        family = find_resource(self.feature.resources, uri)
+        if family is None:
             absent = NotFound(f"no resource {uri[:500]!r} here", uri=uri[:500])
             raise rpc_error(absent, modern=is_modern(ctx.protocol_version))
 
         async def work(call: Call) -> HandlerResult:
-            contents = await families[0].read(call, uri)
+            contents = await family.read(call, uri)
             return {
                 **COMPLETE_RESULT,
                 "contents": [resource_contents(it) for it in contents],
                 **NO_CACHE,
             }
 
-        return await self._run_operation(ctx, families[0], "resources/read", work)
+        return await self._run_operation(ctx, family, "resources/read", work)
 
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
         self.session = ctx.session
