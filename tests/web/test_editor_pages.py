@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.contract.requirement import requirement
 from tests.web.conftest import ROOT, findings
 from tests.web.lake_server import until
 from tests.web.wiki_server import SPACE, WikiServer, open_editor, serve_wiki
@@ -216,3 +217,14 @@ def check(page: Page) -> None:
     """No finding of any level, and nothing wider than the window."""
     assert findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@requirement("wiki.preview.opens_the_document")
+def test_the_preview_link_of_a_tool_opens_the_document(server: WikiServer, page: Page) -> None:
+    name = f"previews/a b {uuid4().hex[:6]}"
+    done = server.agent(
+        "write_document", docName=name, markdown=f"# Shown {name}\n", position="replace"
+    )
+    assert done["previewUrlSource"] == "lock"
+    page.goto(done["previewUrl"])
+    expect(page.get_by_role("heading", name=f"Shown {name}")).to_be_visible()

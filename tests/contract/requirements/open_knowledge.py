@@ -5,9 +5,6 @@
 
 from tests.contract.requirement import Requirement
 
-DISK = "the wiki feature: answers from disk"
-CONFIG = "the wiki feature: get_config and set_config"
-PREVIEW = "the wiki feature: preview links"
 PANES = "the web door: editor"
 
 NO_APP = (
@@ -137,10 +134,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         46, "`tools/list` on `/mcp/wiki` gives exactly the 25 names of the reference."
     ),
     "wiki.mode.both_without_server": Requirement(
-        48, "A tool marked Both answers through `pecia call` with no server running.", DISK
+        48, "A tool marked Both answers through `pecia call` with no server running."
     ),
     "wiki.mode.connected_needs_server": Requirement(
-        48, "A tool marked Connected exits 1 with the diagnostic when no server runs.", DISK
+        48, "A tool marked Connected exits 1 with the diagnostic when no server runs."
     ),
     "wiki.init_content.guides_bootstrap": Requirement(
         49, "`init-content` returns steps from reading a codebase to linked articles."
@@ -197,7 +194,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         59, "`suggest_links` lists unlinked mentions of a page's title in other pages."
     ),
     "wiki.mode.always_without_server": Requirement(
-        72, "The three config tools read and write the YAML files with no server running.", CONFIG
+        72, "The three config tools read and write the YAML files with no server running."
     ),
     "wiki.config.reaches_open_panes": Requirement(
         72, "A config write reaches an open settings pane within about 500 ms.", PANES
@@ -431,7 +428,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     # Preview links.
     "wiki.preview.opens_the_document": Requirement(
-        138, "Opening `previewUrl` shows the document that the tool touched.", PREVIEW
+        138, "Opening `previewUrl` shows the document that the tool touched."
     ),
     "wiki.preview.single_top_level": Requirement(
         138, "A tool on one document gives `previewUrl` at the top of its result."

@@ -20,7 +20,7 @@ TOOLS = {
 OURS = {
     *("write_documents", "patch_frontmatter", "compare_versions", "get_context"),
     *("list_suggestions", "read_suggestion", "comment_suggestion"),
-    *("accept_suggestion", "reject_suggestion"),
+    *("accept_suggestion", "reject_suggestion", "export_space", "import_documents"),
 }
 """Beside those of the reference."""
 PAGE = "---\ntitle: One\ntags: [own]\n---\n# Heading\n\nThe quick brown fox, see [[b]].\n"

@@ -28,6 +28,7 @@ from pecia.features.wiki.tools.renames import rename_tools
 from pecia.features.wiki.tools.search import search_tools
 from pecia.features.wiki.tools.shell import shell_tools
 from pecia.features.wiki.tools.suggestions import suggestion_tools
+from pecia.features.wiki.tools.transfer import transfer_tools
 from pecia.features.wiki.tools.versions import version_tools
 from pecia.features.wiki.tools.workflows import workflow_tools
 from pecia.kernel.corpus.search.search import Corpus
@@ -72,6 +73,7 @@ def wiki_feature(
             *rename_tools(it),
             *version_tools(it),
             *suggestion_tools(it),
+            *transfer_tools(it),
         ),
         routes=page_routes(it),
         sockets=(live.socket(),),

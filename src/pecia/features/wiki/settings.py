@@ -27,6 +27,12 @@ class WikiSettings(SettingsSection):
         convert={"OK_MCP_SPAWN_TIMEOUT_MS": parse_milliseconds},
         unit="s",
     )
+    mcp_idle_stop_s: NonNegativeFloat = setting(
+        0.0,
+        description="A server that `pecia mcp` started stops after so long without a request; 0: "
+        "never.",
+        unit="s",
+    )
     home_space: str | None = setting(
         None,
         description="The folder that `pecia mcp` serves outside of every project, when no server "

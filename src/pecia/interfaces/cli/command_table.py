@@ -9,6 +9,7 @@ from dataclasses import dataclass
 _COMMANDS = "pecia.interfaces.cli.commands"
 _ADMIN = f"{_COMMANDS}.admin"
 _SOURCE = f"{_COMMANDS}.source"
+_SPACE = f"{_COMMANDS}.space"
 _VERBS = f"{_COMMANDS}.verbs"
 _CASCADE = f"{_COMMANDS}.cascade.cascade"
 
@@ -335,6 +336,16 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "Store the credential of a source, from stdin or --from-env.",
     ),
     CommandEntry("source upload", f"{_SOURCE}.upload", "Send files to a source of uploads."),
+    CommandEntry(
+        "space export",
+        f"{_SPACE}.export",
+        "Export what you may read of a space to a folder: Markdown, OKF or HTML.",
+    ),
+    CommandEntry(
+        "space import",
+        f"{_SPACE}.import_notes",
+        "Import notes of another program into a space.",
+    ),
     CommandEntry("secret set", f"{_ADMIN}.secrets", "Store a credential."),
     CommandEntry(
         "secret rotate",

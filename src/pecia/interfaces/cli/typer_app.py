@@ -7,7 +7,7 @@ import typer
 
 from pecia.interfaces.cli.command_table import COMMANDS, GROUPS
 
-SHARED_GROUPS = ("source", "secret", "group", "memory")
+SHARED_GROUPS = ("source", "space", "secret", "group", "memory")
 """Groups of shortcuts to tools, to which some modules add a command of their own."""
 
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}

@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from pecia.app.app import App
+from pecia.interfaces.http.activity import ActivityMonitor
 from pecia.interfaces.http.app import BuildMount, build_http_app
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.protocol import GuardedProtocol
@@ -52,7 +53,7 @@ def freeze_gc() -> None:
 
 
 @asynccontextmanager
-async def serve_http(
+async def serve_http(  # noqa: PLR0913 - all but the first by name, and each with a default
     app: App,
     *,
     host: str | None = None,
@@ -60,16 +61,20 @@ async def serve_http(
     listener: socket.socket | None = None,
     annexes: Sequence[BuildMount] = (),
     instance: str = "",
+    activity: ActivityMonitor | None = None,
 ) -> AsyncGenerator[ListenAddress]:
     """Serve inside the block. Leaving it lets running calls finish, within a time limit.
 
     Host and port are those of the settings unless given; port 0 takes a free one. A `listener`
     that listens already is taken over, so that early clients only wait. Signals are the
-    caller's business, and so is `run_maintenance`. `/healthz` reports `instance`.
+    caller's business, and so is `run_maintenance`. `/healthz` reports `instance`; `activity`
+    sees every request.
     """
     authenticator = HttpAuthenticator(app)
     built = [build(app, authenticator) for build in annexes]
     asgi = build_http_app(app, authenticator, built, instance=instance)
+    if activity is not None:
+        asgi = activity.wrap(asgi)
     async with AsyncExitStack() as stack:
         for annex in built:
             if annex.lifespan is not None:

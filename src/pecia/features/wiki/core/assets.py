@@ -28,7 +28,9 @@ def find_referenced_assets(
                 continue
             path = meant.path if meant.path in known else None
             if path is None and link.kind is LinkKind.WIKI:
-                path = _nearest(by_leaf.get(meant.path.rpartition("/")[2].casefold(), []), name)
+                path = find_nearest_file(
+                    by_leaf.get(meant.path.rpartition("/")[2].casefold(), []), name
+                )
             if path is not None:
                 found[path].add(name)
     return {path: sorted(found[path]) for path in sorted(found)}
@@ -42,7 +44,7 @@ def media_kind(path: str) -> str | None:
     return "video" if extension in VIDEOS else None
 
 
-def _nearest(paths: list[str], source: str) -> str | None:
+def find_nearest_file(paths: list[str], source: str) -> str | None:
     """The shallowest below the source's folder; else the one with the shortest path."""
     folder = source.split("/")[:-1]
 

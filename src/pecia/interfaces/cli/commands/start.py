@@ -72,6 +72,9 @@ def start(
     detach: bool = typer.Option(
         False, help="Run in the background: return as soon as the server answers."
     ),
+    idle_stop: float = typer.Option(
+        0.0, help="Stop after so many seconds without a request; 0: never.", min=0
+    ),
     ask: bool = typer.Option(True, help="Offer, the first time, to set up the editors found here."),
 ) -> None:
     """Serve a folder on this machine, or add it to the server that runs already."""
@@ -84,12 +87,14 @@ def start(
     ensure_repository(terminal, place)
     create_home(settings.kernel.home)
     if detach:
-        start_detached(terminal, settings, place)
+        start_detached(terminal, settings, place, idle_stop)
     else:
-        start_in_foreground(terminal, settings, place)
+        start_in_foreground(terminal, settings, place, idle_stop)
 
 
-def start_in_foreground(terminal: Terminal, settings: "Settings", folder: Path) -> None:
+def start_in_foreground(
+    terminal: Terminal, settings: "Settings", folder: Path, idle_stop_s: float = 0.0
+) -> None:
     """Serve in this process, unless another one serves the home: then add the folder there."""
     home = settings.kernel.home
     deadline = time.monotonic() + START_TIMEOUT_S
@@ -100,7 +105,7 @@ def start_in_foreground(terminal: Terminal, settings: "Settings", folder: Path) 
             return
         with claim_home(home) as ours:
             if ours:
-                _serve(terminal, settings, folder)
+                _serve(terminal, settings, folder, idle_stop_s)
                 return
         if not told:
             terminal.info("another process is starting or stopping the server of this home…")
@@ -111,7 +116,9 @@ def start_in_foreground(terminal: Terminal, settings: "Settings", folder: Path) 
     )
 
 
-def start_detached(terminal: Terminal, settings: "Settings", folder: Path) -> None:
+def start_detached(
+    terminal: Terminal, settings: "Settings", folder: Path, idle_stop_s: float = 0.0
+) -> None:
     """Serve in a process of its own, and return when it answers."""
     from pecia.interfaces.cli.server.spawn import LOG_NAME, spawn, wait_until_up
 
@@ -125,6 +132,7 @@ def start_detached(terminal: Terminal, settings: "Settings", folder: Path) -> No
             if given[name].layer == "flag"
             for word in (f"--{name}", str(given[name].raw))
         ]
+        flags += ["--idle-stop", f"{idle_stop_s:g}"] if idle_stop_s else []
         process = spawn(terminal, ["start", str(folder), *flags], home / LOG_NAME)
         found = wait_until_up(terminal, home, process)
     join_server(terminal, settings, found, folder)
@@ -144,7 +152,7 @@ def join_server(
     print_welcome(terminal, found.lock, space)
 
 
-def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
+def _serve(terminal: Terminal, settings: "Settings", folder: Path, idle_stop_s: float) -> None:
     from pecia.interfaces.cli.server.announcement import announce
     from pecia.interfaces.cli.server.port import find_port_holder, reserve_port
 
@@ -164,7 +172,14 @@ def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
         def ready(lock: ServerLock, space: Json) -> None:
             print_welcome(terminal, lock, space)
 
-        plan = HostPlan(settings, reserved, ready, folder, announcement=announcement)
+        plan = HostPlan(
+            settings,
+            reserved,
+            ready,
+            folder,
+            announcement=announcement,
+            idle_stop_s=idle_stop_s,
+        )
         run_server(terminal, plan)
 
 

@@ -17,6 +17,7 @@ from pecia.interfaces.cli.server.lock import ServerLock
 from pecia.interfaces.cli.server.oidc import make_oidc_fetch
 from pecia.interfaces.cli.server.port import ReservedPort
 from pecia.interfaces.cli.settings import environ
+from pecia.interfaces.http.activity import ActivityMonitor
 from pecia.interfaces.http.server import LOOP_OPTIONS, freeze_gc, serve_http
 from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.interfaces.web.console import mount_console
@@ -41,6 +42,8 @@ class HostPlan:
     with_worker: bool = True
     announcement: ServerAnnouncement | None = None
     """Set when the caller has published the locks, and removes them in the end."""
+    idle_stop_s: float = 0.0
+    """Stop after so long without a request; 0: never."""
 
 
 def run_server(terminal: Terminal, plan: HostPlan) -> None:
@@ -50,15 +53,18 @@ def run_server(terminal: Terminal, plan: HostPlan) -> None:
 
 
 async def _run_server(terminal: Terminal, plan: HostPlan) -> None:
+    activity = ActivityMonitor()
     async with anyio.create_task_group() as tasks:
         stop = _ShutdownSignal(terminal, anyio.Event(), tasks.cancel_scope)
         tasks.start_soon(stop.on_signal)
         with _announce_server(plan) as lock:
-            async with _open_and_serve(terminal, plan, lock) as app:
+            async with _open_and_serve(terminal, plan, lock, activity) as app:
                 space = await _add_space(app, plan.folder) if plan.folder else None
                 stop.is_graceful = True
                 freeze_gc()
                 plan.on_ready(lock, space)
+                if plan.idle_stop_s:
+                    tasks.start_soon(stop.on_idle, activity, plan.idle_stop_s)
                 await _run_background_tasks(terminal, plan, app, stop.requested)
         tasks.cancel_scope.cancel()
 
@@ -81,10 +87,15 @@ class _ShutdownSignal:
                 self.terminal.info("stopping…")
                 self.requested.set()
 
+    async def on_idle(self, activity: ActivityMonitor, limit_s: float) -> None:
+        await activity.wait_until_idle(limit_s)
+        self.terminal.info(f"no request for {limit_s:g} s: stopping…")
+        self.requested.set()
+
 
 @asynccontextmanager
 async def _open_and_serve(
-    terminal: Terminal, plan: HostPlan, lock: ServerLock
+    terminal: Terminal, plan: HostPlan, lock: ServerLock, activity: ActivityMonitor
 ) -> AsyncGenerator[App]:
     kernel = plan.settings.kernel
     terminal.info("starting the database…")
@@ -96,6 +107,7 @@ async def _open_and_serve(
             listener=plan.reserved.listener,
             annexes=[mount_mcp, mount_console],
             instance=lock.instance,
+            activity=activity,
         ):
             yield app
 

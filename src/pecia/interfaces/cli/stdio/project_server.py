@@ -126,11 +126,20 @@ def _start_server(terminal: Terminal, settings: "Settings", project: Path | None
     create_home(home)
     try:
         log = create_project_folder(folder) / SPAWN_LOG
-        process = spawn(terminal, ["start", str(folder)], log, strip_session_variables(environ()))
+        words = ["start", str(folder), *_idle_stop(settings)]
+        process = spawn(terminal, words, log, strip_session_variables(environ()))
     except OSError as error:
         raise Unavailable(f"no server can be started for {folder}: {error}") from error
     up = wait_until_up(terminal, home, process, _start_timeouts(settings), log)
     return ProjectServer(up.lock.url, token_for_home(home), folder)
+
+
+def _idle_stop(settings: "Settings") -> list[str]:
+    """Only for a server that no person started: theirs runs until they stop it."""
+    from pecia.features.wiki.settings import WikiSettings
+
+    limit_s = settings.part(WikiSettings).mcp_idle_stop_s
+    return ["--idle-stop", f"{limit_s:g}"] if limit_s else []
 
 
 def _start_timeouts(settings: "Settings") -> "StartTimeouts":

@@ -25,7 +25,24 @@ from pecia.interfaces.cli.tools.backend import (
 )
 from pecia.interfaces.cli.tools.confirmation import call_with_confirmation, require_yes
 from pecia.interfaces.cli.tools.help import tool_document, tool_help
-from pecia.kernel.errors import BadArgument, Json, MissingField, NotFound, PeciaError
+from pecia.kernel.errors import (
+    BadArgument,
+    Json,
+    MissingField,
+    NotFound,
+    PeciaError,
+    Unavailable,
+)
+
+WIKI = "wiki"
+NEED_SERVER = frozenset(
+    (
+        *("write_document", "edit_document", "delete_document", "rename_document", "rename_folder"),
+        *("rollback_to_version", "get_history", "save_version", "write_documents"),
+        *("patch_frontmatter", "accept_suggestion", "reject_suggestion", "comment_suggestion"),
+    )
+)
+"""Tools of the wiki that the reference marks Connected, and ours that write documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +104,7 @@ def _run_in_process(
 ) -> tuple[PreparedCall, Json]:
     settings = load_settings(terminal)
     known = list_offline_tools(settings)
+    _require_offline_tool(terminal, ask, known)
     # Usage errors are reported before anything is opened. Tools of upstream servers are known only
     # to an open App.
     ready = None
@@ -96,6 +114,22 @@ def _run_in_process(
     with open_in_process(terminal, settings) as tools:
         ready = ready or _prepare_call(tools.find_tool(ask.tool), ask, words)
         return ready, _call(terminal, tools, ready, ask, words)
+
+
+def _require_offline_tool(terminal: Terminal, ask: ToolCommand, known: Sequence[ToolInfo]) -> None:
+    """Of the wiki, only what reads documents and configures answers without a server: editors may
+    have a document open, and a server knows them."""
+    found = find_tool(known, ask.tool) if has_tool(known, ask.tool) else None
+    if found is None or found.feature != WIKI or not ask.command.startswith("pecia call "):
+        return
+    if found.name in NEED_SERVER:
+        raise Unavailable(
+            f"the server is not running, and {found.full_name} needs it", hint="pecia start FOLDER"
+        )
+    terminal.info(
+        "no server is running: this is answered from the disk. Not available: preview links, and "
+        "what changes documents"
+    )
 
 
 def _call(

@@ -56,6 +56,9 @@ class PageLink:
 Resolve = Callable[[str, str], PageLink]
 """From a target and an anchor."""
 
+ShowPicture = Callable[[str], str | None]
+"""From the address of a picture to one that the page may load; None: show its description."""
+
 
 @dataclass(frozen=True, slots=True)
 class RenderedMarkdown:
@@ -77,7 +80,9 @@ def slug(text: str) -> str:
     return re.sub(r"\s+", "-", kept.strip())
 
 
-def render_markdown(text: str, resolve: Resolve) -> RenderedMarkdown:
+def render_markdown(
+    text: str, resolve: Resolve, picture: ShowPicture | None = None
+) -> RenderedMarkdown:
     """The HTML of a document without frontmatter. Safe to be put into a page."""
     md = _parser(resolve)
     tokens = md.parse(text)
@@ -86,7 +91,7 @@ def render_markdown(text: str, resolve: Resolve) -> RenderedMarkdown:
     if tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
         title = titles[0]
         del tokens[:3]
-    _tidy(tokens, resolve)
+    _tidy(tokens, resolve, picture)
     return RenderedMarkdown(title, md.renderer.render(tokens, md.options, {}))
 
 
@@ -216,7 +221,7 @@ def _name_headings(tokens: Sequence[Token]) -> list[str]:
     return titles
 
 
-def _tidy(tokens: Sequence[Token], resolve: Resolve) -> None:
+def _tidy(tokens: Sequence[Token], resolve: Resolve, picture: ShowPicture | None) -> None:
     """Alignments as classes, tasks, callouts, addresses."""
     for at, token in enumerate(tokens):
         align = re.search(r"text-align:(\w+)", str(token.attrGet("style") or ""))
@@ -227,7 +232,7 @@ def _tidy(tokens: Sequence[Token], resolve: Resolve) -> None:
         if token.type == "blockquote_open":
             _tidy_callout(tokens, at)
         for child in token.children or []:
-            _resolve_address(child, resolve)
+            _resolve_address(child, resolve, picture)
 
 
 def _tidy_task(item: Token, inline: Token) -> None:
@@ -256,8 +261,12 @@ def _tidy_callout(tokens: Sequence[Token], at: int) -> None:
     tokens[at + 1].attrSet("class", "callout-name")
 
 
-def _resolve_address(token: Token, resolve: Resolve) -> None:
+def _resolve_address(token: Token, resolve: Resolve, picture: ShowPicture | None) -> None:
     if token.type == "image":
+        source = picture(str(token.attrGet("src") or "")) if picture else None
+        if source is not None:
+            token.attrSet("src", source)
+            return
         # Pictures need a signed address: their description stands in their place.
         token.type, token.content, token.children = "text", f"[{token.content or 'image'}]", None
         return

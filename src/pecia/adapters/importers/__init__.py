@@ -1,0 +1,1 @@
+"""Exports of other note programs, converted to Markdown documents."""
