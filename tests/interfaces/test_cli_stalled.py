@@ -94,6 +94,23 @@ def test_a_worker_that_stands_still_is_seen_wherever_one_asks_for_sources(shell:
     assert until(lambda: all(it["state"] == "ok" for it in findings(shell, "index")))
 
 
+def test_a_crawl_that_waits_for_a_worker_says_so_and_ends_when_one_is_there(shell: Shell) -> None:
+    docs = shell.folder("docs")
+    (docs / "a.md").write_text("# Heron\n")
+    shell.ok("start", shell.folder("notes"), "--detach", "--port", 0)
+    shell.ok("source", "add", "docs", "--folder", docs)
+    until(lambda: conditions(shell) == {"up_to_date"})
+    with frozen(shell):
+        until(lambda: conditions(shell) == {"no_worker"})
+        with shell.foreground("source", "crawl", "docs", "--wait") as waits:
+            assert waits.stderr is not None
+            said = waits.stderr.readline()
+            assert "no worker runs, so the crawl waits for one. Start one: pecia worker" in said
+            for pid in children(shell.lock.pid):
+                os.kill(pid, signal.SIGCONT)
+            assert waits.wait(LONGEST_S) == 0
+
+
 WRITE = '{"docName": "c", "markdown": "a third heron", "position": "replace"}'
 
 

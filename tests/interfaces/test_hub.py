@@ -239,6 +239,28 @@ class TestPrograms:
                 NULL_CHANNEL, ground.ana, "set_server", {"server": "files", "env": env}
             )
 
+    async def test_agents_lose_no_server_that_nobody_gave_up(
+        self, ground: HubServer, there: Site
+    ) -> None:
+        """An agent that was manipulated could take away what guards or serves others."""
+        cases: list[tuple[str, dict[str, Json], str]] = [
+            ("remove_server", {}, "Remove the server there?"),
+            ("set_server", {"enabled": False}, "Switch off the server there?"),
+            ("set_server", {"to": ["user:ana"]}, "It is for: user:ana."),
+        ]
+        for tool, more, said in cases:
+            ask: dict[str, Json] = {"server": "there", **more}
+            with pytest.raises(ConfirmationRequired) as refused:
+                await ground.call_on(NULL_CHANNEL, ground.ana, tool, ask)
+            assert said in str(refused.value.fields["question"])
+            with pytest.raises(Forbidden, match="refused"):
+                await ground.call_on(ProgressClient("decline"), ground.ana, tool, ask)
+            [kept] = (await ground.call(ground.ana, "list_servers"))["servers"]
+            assert kept["state"] != "off"
+            assert (await ground.ask(ground.bo, "there", "echo", text="hi")).content == (
+                TextContent("hi"),
+            )
+
     async def test_names_can_stand_before_a_tool(self, ground: HubServer) -> None:
         for name in ("a__b", "_a", "a_", "a.b", "a b", "ä"):
             with pytest.raises(InvalidFormat):

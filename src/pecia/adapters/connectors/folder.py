@@ -109,11 +109,12 @@ class FolderConnector:
     ) -> ListingEntry:
         """What is known of a file without opening it. `ways` remembers the folders of a listing."""
         if not is_storable_key(key):
-            return SkippedFile(key[:200], f"the path is longer than {MAX_KEY_BYTES} bytes")
+            reason = f"the path is longer than {MAX_KEY_BYTES} bytes"
+            return SkippedFile(key[:200], reason, is_failure=True)
         try:
             above = (ways or ParentPermissions()).above(self._parent_of(key))
         except OSError as error:
-            return SkippedFile(key, (error.strerror or "cannot be read").lower())
+            return SkippedFile(key, (error.strerror or "cannot be read").lower(), is_failure=True)
         return ListedFile(
             key,
             stamp=f"{stamp.mtime_ns:x}-{stamp.size_bytes:x}-{stamp.inode:x}",
@@ -146,11 +147,12 @@ class FolderConnector:
             if reason := found.skipped.pop(".", None):
                 raise Unavailable(f"the folder {self.root} cannot be read: {reason}")
             for path, reason in found.skipped.items():
-                yield SkippedFile(path, reason, unsure=path in found.uncertain)
+                unsure, is_failure = path in found.uncertain, path in found.failed
+                yield SkippedFile(path, reason, unsure=unsure, is_failure=is_failure)
             for key, stamp in sorted(found.files.items()):
                 held = found.rights.get(key.rpartition("/")[0])
                 if held and self._is_foreign(stamp.rights[1], stamp.names, held):
-                    yield SkippedFile(key, FOREIGN)
+                    yield SkippedFile(key, FOREIGN, is_failure=True)
                 else:
                     yield self.describe(key, stamp, ways)
 
@@ -165,7 +167,7 @@ class FolderConnector:
             except OSError:
                 continue
             if is_foreign:
-                found.append(SkippedFile(key, FOREIGN))
+                found.append(SkippedFile(key, FOREIGN, is_failure=True))
                 continue
             is_shut = self.bounds.is_closed(resolve_path(self.root / key))
             if stat.S_ISREG(status.st_mode) and self.selection.admits(key) and not is_shut:

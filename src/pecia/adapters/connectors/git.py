@@ -26,7 +26,7 @@ from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
 from pecia.adapters.git.fetch import GitCredentials, GitFetchLimits, GitFetchPolicy, fetch
 from pecia.adapters.git.repository import Repository
-from pecia.adapters.http.url import split_url, without_login
+from pecia.adapters.http.url import require_no_key, split_url, without_login
 from pecia.kernel.corpus.connector import (
     MAX_KEY_BYTES,
     ListedFile,
@@ -75,7 +75,8 @@ class GitConnector:
             if not file.path.startswith(self.prefix) or not self.selection.admits(key):
                 continue
             if not is_storable_key(key):
-                yield SkippedFile(key[:200], f"the path is longer than {MAX_KEY_BYTES} bytes")
+                reason = f"the path is longer than {MAX_KEY_BYTES} bytes"
+                yield SkippedFile(key[:200], reason, is_failure=True)
                 continue
             commit = touched.get(file.path)
             yield ListedFile(
@@ -184,6 +185,7 @@ class GitOptions(OriginOptions):
                 expected="https://HOST/PATH, ssh://USER@HOST/PATH or file:///PATH",
                 hint="a token is kept sealed: pecia source credential",
             )
+        require_no_key(url, field="git", source_id=source_id)
         return GitOrigin(url=url, ref=self.ref or "HEAD")
 
 

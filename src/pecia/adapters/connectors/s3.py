@@ -115,9 +115,9 @@ class S3Connector:
         if not self.selection.admits(key):
             return None
         if not is_storable_key(key):
-            return SkippedFile(key[:200], "the key is too long")
+            return SkippedFile(key[:200], "the key is too long", is_failure=True)
         if not key.isprintable() or not {"", ".", ".."}.isdisjoint(key.split("/")):
-            return SkippedFile(ascii(key)[1:-1], "the key is no plain path")
+            return SkippedFile(ascii(key)[1:-1], "the key is no plain path", is_failure=True)
         return ListedFile(
             key,
             stamp=it.stamp,

@@ -27,7 +27,7 @@ from pecia.adapters.connectors.filesystem.temp_file import temp_file
 from pecia.adapters.http.egress_rules import validate_url
 from pecia.adapters.http.fetch import Fetcher, FetchResponse, HttpFetchLimits
 from pecia.adapters.http.html_links import parse_links, parse_sitemap
-from pecia.adapters.http.url import split_url, without_login
+from pecia.adapters.http.url import require_no_key, split_url, without_login
 from pecia.kernel.corpus.connector import (
     ListedFile,
     ListingEntry,
@@ -44,6 +44,7 @@ from pecia.kernel.corpus.connector_kind import (
     SourceOrigin,
 )
 from pecia.kernel.errors import InvalidFormat, NotFound, PeciaError, Timeout, UpstreamError
+from pecia.kernel.redaction.url import drop_secret_parameters
 
 USER_AGENT = "pecia"
 MAX_SITEMAPS = 50
@@ -116,7 +117,7 @@ class WebConnector:
     async def _page(self, url: str) -> tuple[ListingEntry, list[str]]:
         key = _key(url)
         if not is_storable_key(key):
-            return SkippedFile(key[:200], "the address is too long"), []
+            return SkippedFile(key[:200], "the address is too long", is_failure=True), []
         try:
             page = await self._fetch(url)
         except (Timeout, UpstreamError) as error:
@@ -252,9 +253,11 @@ def _resolve_link(base: str, link: str) -> Iterator[str]:
 
 
 def _normalize_url(url: str) -> str:
-    """Without the fragment, and with a path: two spellings of one page are one page."""
+    """Without the fragment, and with a path: two spellings of one page are one page. Without keys
+    in the query, which would be stored with the page's address."""
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path or "/", parts.query, ""))
+    query = drop_secret_parameters(parts.query)
+    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path or "/", query, ""))
 
 
 def _key(url: str) -> str:
@@ -328,6 +331,7 @@ class WebOptions(OriginOptions):
                 hint="a password is kept sealed: pecia source credential",
             )
         validate_url(url, field="web")
+        require_no_key(url, field="web", source_id=source_id)
         return WebOrigin(url=url)
 
 

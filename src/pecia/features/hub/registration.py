@@ -22,6 +22,7 @@ from pecia.features.hub.model import (
     ServerOptions,
     ServerSecrets,
     StoredTool,
+    UpstreamServer,
 )
 from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput, Json, MissingField
 from pecia.kernel.redaction.url import redact_url
@@ -201,6 +202,13 @@ class ServerConsent:
         facts = _facts(place) if place else {}
         act = ConfirmableAction(_kind(place), f"Change the server {name}?\n\n{what}{where}", facts)
         await self.confirmations.require(call, act)
+
+    async def confirm_loss(self, call: Call, server: UpstreamServer, act: str) -> None:
+        """A person confirms that agents lose a server. `act` is what is done to it."""
+        lost = "its tools, their approvals and its credentials" if act == "Remove" else "its tools"
+        question = f"{act} the server {server.name}? Agents lose {lost}."
+        facts: dict[str, Json] = {"added": server.created_at.isoformat()}
+        await self.confirmations.require(call, ConfirmableAction("removal", question, facts))
 
     async def confirm_tools(self, call: Call, server: str, tools: Sequence[StoredTool]) -> None:
         """A person confirms these tools exactly as they are offered now."""

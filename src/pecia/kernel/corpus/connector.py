@@ -43,12 +43,14 @@ class ListedFile:
 class SkippedFile:
     """A file that was skipped, and why.
 
-    Where the place could not say for now, it is `unsure`: what was known of it stays.
+    Where the place could not say for now, it is `unsure`: what was known of it stays. A file that
+    was wanted and could not be taken is a failure: it counts as unread until it is gone or renamed.
     """
 
     key: str
     reason: str
     unsure: bool = False
+    is_failure: bool = False
 
 
 ListingEntry: TypeAlias = ListedFile | SkippedFile

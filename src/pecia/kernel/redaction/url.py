@@ -31,6 +31,18 @@ def redact_url(url: str) -> str:
     return f"{url[:start]}{f'{REDACTED}@' if user else ''}{host}{shown}"
 
 
+def find_secret_parameters(url: str) -> list[str]:
+    """The names of query parameters whose value is a secret by its name, in their order."""
+    _, _, query = _split(url)
+    return [unquote(it[1]) for it in _PARAMETER.finditer(query) if _is_named_secret(it)]
+
+
+def drop_secret_parameters(query: str) -> str:
+    """A query without parameters that are secrets by their name, whatever they hold."""
+    kept = [it for it in query.split("&") if not is_secret_name(unquote(it.partition("=")[0]))]
+    return "&".join(kept)
+
+
 def _split(rest: str) -> tuple[str, str, str]:
     """The path, and what begins with `?` or `#`."""
     end = next((at for at, sign in enumerate(rest) if sign in "?#"), len(rest))
@@ -44,8 +56,13 @@ def _segment(found: re.Match[str]) -> str:
 
 
 def _parameter(found: re.Match[str]) -> str:
+    value = unquote(found[2])
+    hidden = value and (_is_named_secret(found) or looks_random(value))
+    return f"{found[1]}={REDACTED}" if hidden else found[0]
+
+
+def _is_named_secret(found: re.Match[str]) -> bool:
     name, value = unquote(found[1]), unquote(found[2])
     # `key`, `code` and such are secrets by name alone only where nothing shorter is meant.
     is_named = is_secret_name(name) or (is_secret_query_name(name) and len(value) >= 6)
-    hidden = value and (is_named or looks_random(value))
-    return f"{found[1]}={REDACTED}" if hidden else found[0]
+    return bool(value) and is_named

@@ -115,7 +115,8 @@ class StatStamp:
 class FolderSnapshot:
     """Relative paths with `/`. `refused` says for each path that was passed over why it was.
 
-    `unsure` are those of them that could not be looked at for now: they may be there as before.
+    `uncertain` are those of them that could not be looked at for now: they may be there as before.
+    `failed` are those that were wanted: the others are of a kind that is never read.
     `rights` are those of the folders.
     """
 
@@ -125,9 +126,11 @@ class FolderSnapshot:
     links: set[str] = field(default_factory=set[str])
     skipped: dict[str, str] = field(default_factory=dict[str, str])
     uncertain: set[str] = field(default_factory=set[str])
+    failed: set[str] = field(default_factory=set[str])
 
     def record_failure(self, path: str, error: OSError) -> None:
         self.skipped[path] = _reason(error)
+        self.failed.add(path)
         if error.errno not in PERMANENT_ERRNOS:
             self.uncertain.add(path)
 
@@ -148,6 +151,7 @@ def scan(root: Path, selection: FileSelection) -> FolderSnapshot:
         whole.links |= found.links
         whole.skipped |= found.skipped
         whole.uncertain |= found.uncertain
+        whole.failed |= found.failed
     return whole
 
 
@@ -235,6 +239,7 @@ class _Walk:
             path = f"{place.path}/{child.name}" if place.path else child.name
             if not _is_text(child.name):
                 self.found.skipped[ascii(path)] = "the name is not UTF-8"
+                self.found.failed.add(ascii(path))
             elif child.is_symlink():
                 yield from self._link(path, child, place)
             elif not child.is_dir(follow_symlinks=False):

@@ -30,6 +30,7 @@ from pecia.features.hub.tools.output import (
 from pecia.kernel.errors import Conflict, Forbidden, PeciaError
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.confirmation import escape_unprintable
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 GranteeName = Annotated[str, Field(min_length=1, max_length=2_048)]
@@ -115,14 +116,17 @@ class ServerTools:
             raise
 
     async def set_server(self, call: Call, ask: SetServer) -> ServerOut:
-        """Switch a server on or off, say who may use it, or set its timeouts. Before it
-        is switched on, gets other variables, or may change its tools, a person is asked."""
+        """Switch a server on or off, say who may use it, or set its timeouts. Before it is
+        switched on or off, is for others, gets other variables, or may change its tools, a person
+        is asked."""
         await self.hub.sync_configured_servers(call.caller)
         server = await self.hub.registry.load_managed_server(call.caller, ask.server)
         place = await self._updated_endpoint(call, ask, server)
         await self._require_allowed_host(call, ask, server, place)
         if changes := _changes_to_confirm(ask, server, place):
             await self.consent.confirm_change(call, ask.server, changes, place)
+        elif ask.enabled is False and server.enabled:
+            await self.consent.confirm_loss(call, server, "Switch off")
         await self.hub.registry.set(
             call,
             ask.server,
@@ -135,8 +139,12 @@ class ServerTools:
         return await self._show(call, ask.server)
 
     async def remove_server(self, call: Call, ask: ServerTarget) -> RemoveServerOut:
-        """Remove a server, its tools and its credentials."""
+        """Remove a server, its tools and its credentials. A person is asked first: where you
+        cannot ask yours, the answer says how they confirm it."""
         await self.hub.sync_configured_servers(call.caller)
+        server = await self.hub.registry.load_managed_server(call.caller, ask.server)
+        if server.origin == "caller":
+            await self.consent.confirm_loss(call, server, "Remove")
         await self.hub.registry.remove(call, ask.server)
         self.hub.pool.evict((call.caller.tenant_id, ask.server))
         return RemoveServerOut(server=ask.server)
@@ -216,6 +224,8 @@ def _changes_to_confirm(
     found: list[str] = []
     if ask.enabled and not server.enabled:
         found.append("It is switched on again.")
+    if ask.to is not None and sorted(ask.to) != sorted(server.readers or ()):
+        found.append(f"It is for: {escape_unprintable(', '.join(ask.to)) or 'nobody'}.")
     if place is not None and place.argv:
         # Environment variables can make a program do something else.
         found.append("Its program gets these variables.")

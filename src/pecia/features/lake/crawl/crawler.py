@@ -171,6 +171,7 @@ class _CrawlRun:
     seen: set[int] = field(default_factory=set[int])
     skipped: list[SkippedFile] = field(default_factory=list[SkippedFile])
     skipped_count: int = 0
+    failure_count: int = 0
     is_uncertain: bool = False
 
     async def run(self, connector: Connector) -> None:
@@ -180,12 +181,12 @@ class _CrawlRun:
                 await self.call.progress(len(self.seen), None, "listing")
         await self._remove_missing(connector)
         async with self.call.tx() as tx:
+            # Failures first: they are listed with the files that could not be read.
+            first = sorted(self.skipped, key=lambda it: not it.is_failure)
             passed = {
                 "count": self.skipped_count,
-                "first": [
-                    {"key": truncate_message(it.key), "reason": truncate_message(it.reason)}
-                    for it in self.skipped
-                ],
+                "failed": self.failure_count,
+                "first": [_describe_skipped(it) for it in first],
             }
             await tx.execute(SQL["end_listing"], passed=Jsonb(passed), **self.source_key)
             await tx.execute(SQL["end_crawl"], **self.source_key)
@@ -194,12 +195,7 @@ class _CrawlRun:
         """Queue new and changed files, and have them read at once."""
         for it in batch:
             if isinstance(it, SkippedFile):
-                self.skipped_count += 1
-                if it.unsure:
-                    self.is_uncertain = True
-                    self.seen.add(hash_key(it.key))
-                if len(self.skipped) < MAX_SKIPPED:
-                    self.skipped.append(it)
+                self._note_skipped(it)
         found = [it for it in batch if isinstance(it, ListedFile)]
         self.seen.update(hash_key(it.key) for it in found)
         async with self.call.tx() as tx:
@@ -212,6 +208,20 @@ class _CrawlRun:
             await enqueue_files(tx, self.source_key, news, self.ingest_job, shards)
             counts = {"added": len(news.added), "changed": len(news.changed), "gone": 0}
             await tx.execute(SQL["count_listed"], seen=len(found), **counts, **self.source_key)
+
+    def _note_skipped(self, it: SkippedFile) -> None:
+        self.skipped_count += 1
+        self.failure_count += it.is_failure
+        if it.unsure:
+            self.is_uncertain = True
+            self.seen.add(hash_key(it.key))
+        if len(self.skipped) < MAX_SKIPPED:
+            self.skipped.append(it)
+        elif it.is_failure:
+            # One that was only skipped gives way, where there is one.
+            at = next((n for n, other in enumerate(self.skipped) if not other.is_failure), None)
+            if at is not None:
+                self.skipped[at] = it
 
     async def _remove_missing(self, connector: Connector) -> None:
         """Remove every file that was not listed."""
@@ -237,6 +247,14 @@ class _CrawlRun:
             await tx.execute(SQL["drop_todo_keys"], keys=keys, **self.source_key)
             counts = {"seen": 0, "added": 0, "changed": 0, "gone": len(keys)}
             await tx.execute(SQL["count_listed"], **counts, **self.source_key)
+
+
+def _describe_skipped(it: SkippedFile) -> dict[str, Json]:
+    named: dict[str, Json] = {
+        "key": truncate_message(it.key),
+        "reason": truncate_message(it.reason),
+    }
+    return {**named, "failed": True} if it.is_failure else named
 
 
 @dataclass(frozen=True, slots=True)

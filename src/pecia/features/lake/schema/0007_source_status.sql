@@ -9,24 +9,45 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
 $$;
 
 -- "Unread" means the same wherever it is counted or listed: a file with content that could not be read. An empty
--- file has been read; it is listed only when asked for by its status.
+-- file has been read; it is listed only when asked for by its status. A file that the last listing could not take,
+-- for its name or because its place could not be read, has no row of its own: the status of its kind is 'skipped'.
+CREATE FUNCTION lake.skipped_of(in_source text)
+RETURNS TABLE (key text, reason text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT it ->> 'key', it ->> 'reason'
+      FROM lake.crawl c CROSS JOIN LATERAL jsonb_array_elements(COALESCE(c.passed -> 'first', '[]')) AS it
+     WHERE c.tenant_id = kernel.tenant() AND c.source_id = in_source AND it -> 'failed' = 'true'
+       AND kernel.owns(in_source)
+$$;
+ALTER FUNCTION lake.skipped_of OWNER TO pecia_system;
+REVOKE ALL ON FUNCTION lake.skipped_of FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lake.skipped_of TO pecia_app, pecia_system;
+
 CREATE FUNCTION lake.reasons_of(in_source text, in_most integer)
 RETURNS TABLE (status text, reason text, files bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
-    SELECT f.status, f.reason, count(*) FROM kernel.file f
-     WHERE f.tenant_id = kernel.tenant() AND f.source_id = in_source AND f.status NOT IN ('ok', 'waiting')
-       AND f.status <> 'empty' AND kernel.owns(in_source)
-     GROUP BY f.status, f.reason ORDER BY count(*) DESC, f.status, f.reason LIMIT in_most
+    SELECT u.status, u.reason, sum(u.files)::bigint FROM (
+        SELECT f.status, f.reason, count(*) AS files FROM kernel.file f
+         WHERE f.tenant_id = kernel.tenant() AND f.source_id = in_source AND f.status NOT IN ('ok', 'waiting')
+           AND f.status <> 'empty' AND kernel.owns(in_source)
+         GROUP BY f.status, f.reason
+        UNION ALL
+        SELECT 'skipped', s.reason, count(*) FROM lake.skipped_of(in_source) s GROUP BY s.reason) AS u
+     GROUP BY u.status, u.reason ORDER BY sum(u.files) DESC, u.status, u.reason LIMIT in_most
 $$;
 
 CREATE FUNCTION lake.unread_of(in_source text, in_status text, in_after text, in_most integer)
 RETURNS TABLE (key text, status text, reason text, size_bytes bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
-    SELECT f.key, f.status, f.reason, f.size_bytes FROM kernel.file f
-     WHERE f.tenant_id = kernel.tenant() AND f.source_id = in_source AND f.status NOT IN ('ok', 'waiting')
-       AND f.key > in_after COLLATE "C" AND f.status = COALESCE(in_status, f.status)
-       AND (in_status = 'empty' OR f.status <> 'empty') AND kernel.owns(in_source)
-     ORDER BY f.key LIMIT in_most
+    SELECT u.key, u.status, u.reason, u.size_bytes FROM (
+        SELECT f.key, f.status, f.reason, f.size_bytes FROM kernel.file f
+         WHERE f.tenant_id = kernel.tenant() AND f.source_id = in_source AND f.status NOT IN ('ok', 'waiting')
+           AND f.key > in_after COLLATE "C" AND f.status = COALESCE(in_status, f.status)
+           AND (in_status = 'empty' OR f.status <> 'empty') AND kernel.owns(in_source)
+        UNION ALL
+        SELECT s.key, 'skipped', s.reason, NULL FROM lake.skipped_of(in_source) s
+         WHERE s.key > in_after COLLATE "C" AND COALESCE(in_status, 'skipped') = 'skipped') AS u
+     ORDER BY u.key COLLATE "C" LIMIT in_most
 $$;
 
 ALTER FUNCTION lake.file_counts_of OWNER TO pecia_system;
@@ -45,21 +66,35 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
            CASE WHEN c.state IS NULL THEN 'never_crawled'
                 WHEN c.state IN ('waiting', 'listing', 'reading') THEN 'crawling'
                 WHEN c.state IN ('failed', 'stopped') THEN c.state
-                WHEN u.files > 0 THEN 'incomplete'
+                WHEN u.files + n.files > 0 THEN 'incomplete'
                 ELSE 'up_to_date' END,
-           u.files, COALESCE(c.problem, '')
+           u.files + n.files, COALESCE(c.problem, '')
       FROM kernel.source s
       LEFT JOIN lake.crawl c ON c.tenant_id = s.tenant_id AND c.source_id = s.id
       CROSS JOIN LATERAL (
           SELECT count(*) AS files FROM kernel.file f
            WHERE f.tenant_id = s.tenant_id AND f.source_id = s.id
              AND f.status NOT IN ('ok', 'waiting') AND f.status <> 'empty') AS u
+      CROSS JOIN LATERAL (SELECT COALESCE((c.passed ->> 'failed')::bigint, 0) AS files) AS n
      WHERE s.tenant_id = kernel.tenant() AND s.id = ANY (in_sources) AND kernel.owns(s.id)
        AND (c.state IS NOT NULL OR s.config ? 'origin' OR s.config ? 'folder')
 $$;
 ALTER FUNCTION lake.condition_of OWNER TO pecia_system;
 REVOKE ALL ON FUNCTION lake.condition_of FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lake.condition_of TO pecia_app, pecia_system;
+
+-- The sources that are being crawled, of those whose status is the caller's to know. How many files wait is not
+-- said: some of them may be hidden.
+CREATE FUNCTION lake.crawling_sources(in_source text) RETURNS text[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT ARRAY (SELECT c.source_id FROM lake.crawl c
+                   WHERE c.tenant_id = kernel.tenant() AND c.state IN ('waiting', 'listing', 'reading')
+                     AND (in_source IS NULL OR c.source_id = in_source) AND kernel.owns(c.source_id)
+                   ORDER BY c.source_id)
+$$;
+ALTER FUNCTION lake.crawling_sources OWNER TO pecia_system;
+REVOKE ALL ON FUNCTION lake.crawling_sources FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lake.crawling_sources TO pecia_app, pecia_system;
 
 -- Seconds since the last heartbeat of a worker; NULL where none runs. Without one, no change is noticed and no
 -- crawl starts.

@@ -19,6 +19,7 @@ from pecia.features.lake.core.cursor import (
 )
 from pecia.features.lake.downloads.link import DownloadLinks
 from pecia.features.lake.model import SourceId
+from pecia.features.lake.source_status import worker_warning
 from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.corpus.provenance import (
     AUTHORED_PROTOCOL,
@@ -267,6 +268,8 @@ class SearchTools:
             async with self.corpus.store.reading(call.caller) as tx:
                 question, notes = await _apply_mode_policy(tx, question)
                 found = await self.corpus.search_in(tx, call.caller, question, ahead)
+                if not found.has_more:
+                    notes = (*notes, *await _crawl_notes(tx, question.source))
                 await self.sources.load(tx, call.caller, found)
                 extractors = await self._load_extractors(tx, call.caller, found)
         derived = {
@@ -359,6 +362,20 @@ def search_tools(it: SearchTools) -> tuple[AnyTool, ...]:
 def record_returned(call: Call, hits: Sequence[SearchHit]) -> None:
     for hit in hits:
         call.record_returned(hit.passage.source_id, [hit.passage.key])
+
+
+async def _crawl_notes(tx: Transaction, source: str | None) -> tuple[str, ...]:
+    """A note for owners and administrators where files may be missing from the answer, because
+    their source is being crawled."""
+    found: list[str] = await tx.fetch_value(SQL["crawling"], source_id=source)
+    if not found:
+        return ()
+    named = ", ".join(repr(it) for it in found[:MAX_NAMED_SOURCES])
+    more = len(found) - MAX_NAMED_SOURCES
+    which = f"{named} and {more} more" if more > 0 else named
+    subject = f"the source {which} is" if len(found) == 1 else f"the sources {which} are"
+    why = await worker_warning(tx) or "search again shortly"
+    return (f"{subject} being crawled, so that files may be missing here: {why}",)
 
 
 async def _apply_mode_policy(

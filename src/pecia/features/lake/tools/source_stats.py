@@ -7,7 +7,7 @@ from pydantic import Field
 
 from pecia.features.lake.core.cursor import MAX_CURSOR_CHARS, decode_name_cursor, encode_name_cursor
 from pecia.features.lake.model import SourceId
-from pecia.features.lake.source_status import READ
+from pecia.features.lake.source_status import READ, load_source_statuses
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.errors import Forbidden, Json
 from pecia.kernel.identity.caller import Scope
@@ -23,7 +23,7 @@ FEATURE = "admin"
 MAX_REASONS = 100
 
 UnreadStatus = Literal[
-    "empty", "encrypted", "corrupt", "too_large", "timeout", "crashed", "unsupported"
+    "empty", "encrypted", "corrupt", "too_large", "timeout", "crashed", "unsupported", "skipped"
 ]
 
 
@@ -94,13 +94,14 @@ class SourceStatsTools:
             reasons = await tx.fetch_all_as(
                 ReasonCountOut, SQL["reasons"], source_id=ask.source_id, most=MAX_REASONS + 1
             )
+            known = (await load_source_statuses(tx, [ask.source_id])).get(ask.source_id)
         return SourceStatsOut(
             source_id=ask.source_id,
             files=sum(it.files for it in counted),
             chunks=sum(it.chunks for it in counted),
             size=sum(it.size for it in counted),
             indexed=sum(it.files for it in counted if it.status in READ),
-            unread_files=sum(it.files for it in counted if it.status not in (*READ, "waiting")),
+            unread_files=known.unread if known else 0,
             by_status=counted,
             unread=reasons[:MAX_REASONS],
             has_more_reasons=len(reasons) > MAX_REASONS,

@@ -380,7 +380,10 @@ async def _load_crawl(tx: Transaction, source_id: str) -> CrawlOut:
         condition=how.condition,
         note="; ".join(it for it in notes if it),
         passed=passed.get("count", 0),
-        passed_first=[SkippedFileOut(**it) for it in passed.get("first", [])[:20]],
+        passed_first=[
+            SkippedFileOut(key=it["key"], reason=it["reason"])
+            for it in passed.get("first", [])[:20]
+        ],
         underway=[IngestProgressOut(**it) for it in underway],
     )
 

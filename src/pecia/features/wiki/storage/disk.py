@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EEXIST, ELOOP, ENOTDIR, EXDEV
+from hashlib import sha256
 from io import BufferedReader
 from pathlib import Path
 
@@ -125,7 +126,8 @@ def replace(root: Path, path: str, body: bytes, known: bytes | None) -> FileStam
     """Replace the file if it has exactly the known bytes (compare and swap); None: create it.
 
     Collision if somebody wrote it meanwhile or has it open for writing; then their file stays. The
-    old file is checked after it was swapped out: there is no race window.
+    old file is checked after it was swapped out. Killed before that check, it stays under its
+    temporary name, and recovery looks at it (`displacement.py`).
     """
     with _parent(root, path, make=True) as (folder, leaf), _translated_errors(path):
         with _prepared(folder, leaf, path, body) as (temporary, made):
@@ -269,7 +271,7 @@ def remove(root: Path, path: str, *, is_synced: bool = True) -> None:
 def remove_known(root: Path, path: str, known: bytes) -> None:
     """Remove the file if it has exactly these bytes. Collision as with `replace`."""
     with _parent(root, path) as (folder, leaf), _translated_errors(path):
-        aside = _temporary_name()
+        aside = _temporary_name(leaf)
         os.rename(leaf, aside, src_dir_fd=folder, dst_dir_fd=folder)
         try:
             _require_known(folder, aside, path, known)
@@ -376,7 +378,7 @@ def _write_temporary(
     folder: int, leaf: str, path: str, body: bytes, *, is_synced: bool
 ) -> tuple[str, FileStamp]:
     mode = _mode_to_keep(folder, leaf, path)
-    temporary = _temporary_name()
+    temporary = _temporary_name(leaf)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(temporary, flags, 0o666, dir_fd=folder), "wb") as file:
@@ -403,8 +405,13 @@ def _sync_all(root: Path) -> None:
         posix.sync_file_system(held)
 
 
-def _temporary_name() -> str:
-    return f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
+def temporary_lead(path: str) -> str:
+    """How the temporary names of a file begin."""
+    return f".{sha256(path.rpartition('/')[2].encode()).hexdigest()[:8]}"
+
+
+def _temporary_name(leaf: str) -> str:
+    return f"{temporary_lead(leaf)}{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"
 
 
 def _swap_known(folder: int, names: tuple[str, str], path: str, known: bytes) -> None:

@@ -7,7 +7,7 @@ step. One write at a time has one, under the lock of the space.
 import re
 from base64 import b64decode, b64encode
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,8 @@ class WriteJournal:
     moves: tuple[JournaledMove, ...] = ()
     files: tuple[JournaledFile, ...] = ()
     versions: PreparedVersions | None = None
+    written_at_s: float = 0.0
+    """When the journal was written, by the file system. The write came after it."""
 
     def path_after(self, path: str) -> str:
         """The path of a file after the moves."""
@@ -123,10 +125,13 @@ def read_journal(project: Path, lead: str) -> WriteJournal | None:
     Others can write it, so it is trusted only for documents in the content folder.
     """
     try:
-        plain = orjson.loads(disk.read(project, JOURNAL_PATH, MAX_JOURNAL_BYTES))
+        found = disk.read_snapshot(project, JOURNAL_PATH, MAX_JOURNAL_BYTES)
+        if found is None:
+            return None
+        plain = orjson.loads(found.body)
         if plain["version"] != VERSION or plain["root"] != lead:
             return None
-        journal = _parse_journal(plain)
+        journal = replace(_parse_journal(plain), written_at_s=found.changed_at)
     except (PeciaError, ValueError, TypeError, KeyError):
         return None
     return journal if _is_confined(journal) else None

@@ -14,6 +14,7 @@ from pecia.features.wiki.core.names import split_extension
 from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.history.message import FILE_SYSTEM, CommitNote
 from pecia.features.wiki.storage import disk
+from pecia.features.wiki.storage.displacement import find_displaced, put_back
 from pecia.features.wiki.storage.journal import (
     JournaledFile,
     JournaledMove,
@@ -60,7 +61,7 @@ def roll_back(root: Path, journal: WriteJournal) -> RecoveryOutcome:
     for move in reversed(journal.moves):
         _move_back(root, move, outcome)
     for file in journal.files:
-        _restore(root, file, outcome)
+        _restore(root, file, outcome, journal.written_at_s)
     return outcome
 
 
@@ -129,7 +130,7 @@ def _move_back(root: Path, move: JournaledMove, outcome: RecoveryOutcome) -> Non
         disk.prune(root, folder_of(new))
 
 
-def _restore(root: Path, file: JournaledFile, outcome: RecoveryOutcome) -> None:
+def _restore(root: Path, file: JournaledFile, outcome: RecoveryOutcome, since_s: float) -> None:
     path = file.path
     try:
         now = _read_one(root, path)
@@ -141,12 +142,18 @@ def _restore(root: Path, file: JournaledFile, outcome: RecoveryOutcome) -> None:
         return
     if digest(now) == file.after:
         try:
-            restore_file(root, file, now)
+            aside = find_displaced(root, path, since_s, file.body)
+            if aside is None:
+                restore_file(root, file, now)
+            else:
+                put_back(root, aside, path, now)
+                now = _read_one(root, path)
         except Collision:
             # Somebody is writing it now.
-            pass
+            aside = None
         else:
-            return
+            if aside is None:
+                return
     (outcome.deleted if now is None else outcome.edited).append(path)
     outcome.before[path] = file.body
 

@@ -11,6 +11,8 @@ from pecia.kernel.errors import ConfirmationRequired, Forbidden, Json
 
 MAX_CONFIRMATIONS = 5
 YES_ANSWERS = frozenset({"y", "yes"})
+SELF_EVIDENT = frozenset({"folder", "removal"})
+"""Kinds of actions that the command itself says in full."""
 
 
 def call_with_confirmation(
@@ -23,14 +25,14 @@ def call_with_confirmation(
 ) -> Json:
     """The result of the tool. Confirmations are answered by the person who typed the command.
 
-    A folder named in the command needs no further question; a program and the descriptions of
-    a server are shown first.
+    A folder, or a server to remove or switch off, that the command names needs no further question;
+    a program and the descriptions of a server are shown first.
     """
     try:
         return tools.call(tool, arguments)
     except ConfirmationRequired as asked:
         name = str(asked.fields["confirmation"])
-        if not yes and asked.fields.get("kind") != "folder":
+        if not yes and asked.fields.get("kind") not in SELF_EVIDENT:
             hint = f"add --yes, or: pecia confirm {name}"
             require_yes(terminal, str(asked.fields["question"]), hint=hint)
         tools.answer_confirmation(name, "confirm")

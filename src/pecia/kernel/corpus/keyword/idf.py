@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 import tantivy
 
-from pecia.kernel.corpus.keyword.analysis.analyzer import Weighted
+from pecia.kernel.corpus.keyword.analysis.analyzer import PRESENCE_FIELDS, Weighted
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Counts: TypeAlias = "tuple[Ints, Ints]"
@@ -69,22 +69,28 @@ class DocumentFrequencies:
         self._kept = 0
         self._sets: OrderedDict[frozenset[int], _SetFrequencies] = OrderedDict()
         self._documents: int | None = None
+        self._chunks: int | None = None
 
     def apply_visible_idf(
-        self, terms: Iterable[Weighted], visible: VisibleStatistics
+        self, terms: Iterable[Weighted], visible: VisibleStatistics | None
     ) -> Iterator[Weighted]:
-        """The terms that occur anywhere, each with its IDF among the visible texts.
+        """The terms that occur anywhere, each with its IDF among the visible texts; None is all.
 
         Those in hidden texts alone are not left out: what was just granted is hidden by the classes
         of an index that lags, and found all the same.
         """
-        counted = self._frequencies_of_set(visible.classes)
+        counted = None if visible is None else self._frequencies_of_set(visible.classes)
+        of = self.chunk_count if visible is None else visible.chunks
         for it in terms:
             held = self._searcher.doc_freq(it.field, it.term)
             documents = self._document_count(it) if held else None
             if documents is not None:
-                seen = self._visible_frequency(it.field, it.term, counted)
-                factor = _idf(seen, visible.chunks) / _idf(held, documents)
+                seen = held
+                if counted is not None:
+                    seen = self._visible_frequency(it.field, it.term, counted)
+                factor = _visible_idf(seen, of)
+                if it.field not in PRESENCE_FIELDS:
+                    factor /= _idf(held, documents)
                 yield it._replace(weight=it.weight * factor)
 
     def rarity(
@@ -94,12 +100,22 @@ class DocumentFrequencies:
         of a term which none of them has.
         """
         if visible is None:
-            of = self._searcher.num_docs
+            of = self.chunk_count
             held = {term: self._searcher.doc_freq(field, term) for field, term in terms}
         else:
             of, counted = visible.chunks, self._frequencies_of_set(visible.classes)
             held = {term: self._visible_frequency(field, term, counted) for field, term in terms}
-        return {term: _idf(count, of) / _idf(0, of) for term, count in held.items()}
+        return {term: _visible_idf(count, of) / _visible_idf(0, of) for term, count in held.items()}
+
+    @property
+    def chunk_count(self) -> int:
+        """How many chunks there are, without balance documents."""
+        if self._chunks is None:
+            everything = tantivy.Query.exists_query("id")
+            # The engine's stubs do not say that a result has a count.
+            found: Any = self._searcher.search(everything, 1, count=True)
+            self._chunks = int(found.count)
+        return self._chunks
 
     def visible_languages(self, known: Iterable[str], visible: VisibleStatistics) -> list[str]:
         """The languages of the visible texts."""
@@ -176,6 +192,11 @@ class DocumentFrequencies:
                 said = json.loads(wanted.explain(self._searcher, address).to_json())
                 self._documents = int(next(_values(said, "N, ")))
         return self._documents
+
+
+def _visible_idf(held: int, of: int) -> float:
+    """As if there were one text more: a term that all of them have still counts for something."""
+    return _idf(held, of + 1)
 
 
 def _idf(held: int, of: int) -> float:

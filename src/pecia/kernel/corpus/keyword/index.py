@@ -93,10 +93,11 @@ class KeywordIndex:
         """The same, visible at the next commit and lost without one."""
         held = list(entries)
         # Built before anything is written: an invalid entry is not a disk fault.
-        documents = [analyzer.build_document(it) for it in held]
+        documents = [*analyzer.build_documents(held)]
         with self._open_writer() as writer:
             for group in {*groups_gone, *(it.group for it in held)}:
                 writer.delete_documents_by_term("group", group)
+                writer.delete_documents_by_term("balanced", group)
             for document in documents:
                 writer.add_document(document)
 

@@ -127,8 +127,6 @@ class IndexSnapshot:
         self, terms: Terms, query: Query, visible: VisibleStatistics | None
     ) -> list[Weighted]:
         """The engine's query, weighted as in an index of the visible texts alone."""
-        if visible is None:
-            return [*terms(query, self._languages)]
         languages = self._visible_languages(visible)
         return [*self._rarity.apply_visible_idf(terms(query, languages), visible)]
 

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 POLL_INTERVAL_S = 0.3
+NO_WORKER_S = 3.0
+NO_WORKER = (
+    "no worker runs, so the crawl waits for one. Start one: pecia worker; in a local install: "
+    "pecia stop, then pecia start FOLDER. Ctrl-C ends this command, the crawl stays requested"
+)
 RUNNING_STATES = ("waiting", "listing", "reading")
 
 
@@ -64,11 +69,17 @@ def _call_tool(tools: ToolBackend, name: str, source_id: str) -> Mapping[str, An
 def _wait_for_crawl(
     terminal: Terminal, tools: ToolBackend, source_id: str, found: Mapping[str, Any]
 ) -> Mapping[str, Any]:
+    is_told, unserved = False, 0
     with _progress_bar(terminal) as bar:
         task = bar.add_task(source_id, total=None) if bar else None
         while found["state"] in RUNNING_STATES:
             time.sleep(POLL_INTERVAL_S)
             found = _call_tool(tools, "admin.crawl_status", source_id)
+            # A worker that is just starting is waited for.
+            unserved = unserved + 1 if found["condition"] == "no_worker" else 0
+            if unserved * POLL_INTERVAL_S >= NO_WORKER_S and not is_told:
+                terminal.info(NO_WORKER)
+                is_told = True
             if bar and task is not None:
                 total = found["added"] + found["changed"] if found["listed_at"] else None
                 bar.update(

@@ -12,6 +12,13 @@ from typing import NamedTuple
 
 import tantivy
 
+from pecia.kernel.corpus.keyword.analysis.balance import (
+    AVERAGE_TOKENS,
+    FILLER,
+    balance,
+    ceil_length,
+    fillers,
+)
 from pecia.kernel.corpus.keyword.analysis.scripts import blank_unspaced, clean_text
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     STEMMERS,
@@ -28,7 +35,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
 from pecia.kernel.corpus.keyword.entry import IndexEntry
 from pecia.kernel.corpus.keyword.query.parser import Query
 
-ANALYZER_VERSION = 5
+ANALYZER_VERSION = 6
 
 # One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
 # a word of the title counts in every chunk, and again, more, in the title's own field.
@@ -36,7 +43,7 @@ FIELD_WEIGHTS = {
     "stems": 1.0,
     "folded": 0.4,
     "title": 0.4,
-    "headings": 0.2,
+    "headings": 0.17,
     "path": 2.0,
     "parts": 0.2,
     "cjk": 1.0,
@@ -45,6 +52,13 @@ FIELD_WEIGHTS = {
 # A plain word of a question is a word of its subject first: `default` asks for no file that is
 # called so. Words written like names, parts of joined ones and adjacent words count fully.
 PLAIN_NAME_SHARE = 0.5
+
+# Fields whose length counts. It is balanced: see `balance.py`.
+LENGTH_FIELDS = ("stems_en", "stems", "folded", "cjk")
+# Fields in which a term counts by its IDF alone, however long the field is and however often it
+# has the term. They are short, so that BM25 says nearly the same of them, but that it needs an
+# average for it.
+PRESENCE_FIELDS = frozenset({"title", "headings", "path", "parts"})
 
 # Inside files that a question names, only what their pages say counts.
 GROUP_FIELD_WEIGHTS = {"stems": 1.0, "headings": 1.0}
@@ -72,6 +86,8 @@ def build_schema() -> tantivy.Schema:
         made.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("id", "group", "acl"):
         made.add_integer_field(name, indexed=True, fast=True)
+    # The group of a balance document, which must not be found as a chunk of it.
+    made.add_integer_field("balanced", indexed=True)
     for name in ("modified", "mark", "cursor", "version"):
         made.add_integer_field(name, fast=True)
     return made.build()
@@ -84,31 +100,59 @@ def register_analyzers(index: tantivy.Index) -> None:
     index.register_tokenizer("spaced", _whitespace_analyzer())
 
 
-def build_document(entry: IndexEntry) -> tantivy.Document:
-    """An entry as the index takes it. The text itself is not kept: the store has it."""
-    made = tantivy.Document()
-    key, mark, entry = entry.key, entry.mark, _cleaned(entry)
-    language = _language(entry)
-    parts = (entry.title, entry.headings, entry.body)
+def build_documents(entries: Iterable[IndexEntry]) -> Iterator[tantivy.Document]:
+    """Entries as the index takes them, with the balance documents of each group."""
+    groups: dict[int, list[dict[str, int]]] = {}
+    for it in entries:
+        made = tantivy.Document()
+        lengths = _add_entry(made, it)
+        groups.setdefault(it.group, []).append(lengths)
+        yield made
+    for group, lengths in groups.items():
+        for missing in balance(lengths, LENGTH_FIELDS):
+            made = tantivy.Document()
+            made.add_integer("balanced", group)
+            _add_texts(made, ((name, fillers(tokens)) for name, tokens in missing.items()))
+            yield made
+
+
+def _add_entry(made: tantivy.Document, entry: IndexEntry) -> dict[str, int]:
+    """Add an entry; its lengths. The text itself is not kept: the store has it."""
+    cleaned = _cleaned(entry)
+    language = _language(cleaned)
+    parts = (cleaned.title, cleaned.headings, cleaned.body)
     spaced = [it if it.isascii() else blank_unspaced(it) for it in parts]
     text = "\n".join(filter(None, spaced))
+    words = len(folding_analyzer().analyze(text))
+    lengths = {"folded": words}
     if language == "en":
         made.add_text("stems_en", text)
+        lengths["stems_en"] = words
     else:
-        made.add_text("stems", " ".join(stemming_analyzer(language).analyze(text)))
+        stems = stemming_analyzer(language).analyze(text)
+        made.add_text("stems", " ".join(stems))
+        lengths["stems"] = len(stems)
     made.add_text("language", language)
     # One by one, so that no phrase is found across the end of a title.
     _add_texts(made, (("folded", it) for it in spaced))
-    _add_texts(made, _side_texts(entry, "\n".join(filter(None, parts)), language))
+    bigrams = cjk_bigrams("\n".join(filter(None, parts)))
+    lengths["cjk"] = len(bigrams.split())
+    _add_texts(made, (*_side_texts(cleaned, text, language), ("cjk", bigrams)))
+    _add_facts(made, entry)
+    stored = {name: ceil_length(it) for name, it in lengths.items()}
+    _add_texts(made, ((name, fillers(it - lengths[name])) for name, it in stored.items()))
+    return stored
+
+
+def _add_facts(made: tantivy.Document, entry: IndexEntry) -> None:
     made.add_text("source", entry.source)
-    made.add_text("key", key)
+    made.add_text("key", entry.key)
     _add_texts(made, (("type", it) for it in _types(entry.content_type)))
     for name, value in (("id", entry.id), ("group", entry.group), ("acl", entry.acl)):
         made.add_integer(name, value)
-    made.add_integer("mark", mark)
+    made.add_integer("mark", entry.mark)
     if entry.modified_ms is not None:
         made.add_integer("modified", entry.modified_ms)
-    return made
 
 
 def build_cursor_document(cursor: int) -> tantivy.Document:
@@ -117,6 +161,8 @@ def build_cursor_document(cursor: int) -> tantivy.Document:
     made.add_text("role", CURSOR_ROLE)
     made.add_integer("cursor", cursor)
     made.add_integer("version", ANALYZER_VERSION)
+    # As long as the average: it counts in it, and there is a new one with every commit.
+    _add_texts(made, ((name, fillers(AVERAGE_TOKENS)) for name in LENGTH_FIELDS))
     return made
 
 
@@ -141,7 +187,8 @@ def query_terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, s
         ("cjk", "cjk", cjk_query_bigrams(text)),
     ):
         for term in dict.fromkeys(wanted):
-            yield name, field, term
+            if term != FILLER:
+                yield name, field, term
 
 
 class Weighted(NamedTuple):
@@ -243,7 +290,6 @@ def _side_texts(entry: IndexEntry, text: str, language: str) -> Iterator[tuple[s
     yield "headings", " ".join((entry.headings, *_changed_stems(entry.headings, language)))
     yield "path", " ".join(split_file_name(entry.key))
     yield "parts", " ".join(split_compounds(text))
-    yield "cjk", cjk_bigrams(text)
 
 
 def _types(content_type: str) -> Iterator[str]:

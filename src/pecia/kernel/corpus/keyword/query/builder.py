@@ -19,7 +19,7 @@ def bm25_query(schema: tantivy.Schema, terms: Iterable[Weighted]) -> tantivy.Que
 
     It is flat: the engine is quickest where all parts are plain terms.
     """
-    parts = [(_SHOULD, _boosted(schema, it)) for it in terms]
+    parts = [(_SHOULD, _weighted_query(schema, it)) for it in terms]
     return tantivy.Query.boolean_query(parts) if parts else None
 
 
@@ -30,7 +30,7 @@ def group_query(
 
     The groups are a clause beside the terms: the engine then reads nothing outside them.
     """
-    parts = [(_SHOULD, _boosted(schema, it)) for it in terms]
+    parts = [(_SHOULD, _weighted_query(schema, it)) for it in terms]
     only = tantivy.Query.term_set_query(schema, "group", list(groups))
     conditions = (only, *must_clauses(schema, query))
     silent = [(_MUST, tantivy.Query.const_score_query(it, 0.0)) for it in conditions]
@@ -68,8 +68,10 @@ def filter_clauses(schema: tantivy.Schema, asked: Filter) -> Iterator[tantivy.Qu
         yield _modified(schema, asked)
 
 
-def _boosted(schema: tantivy.Schema, it: Weighted) -> tantivy.Query:
+def _weighted_query(schema: tantivy.Schema, it: Weighted) -> tantivy.Query:
     found = tantivy.Query.term_query(schema, it.field, it.term, "freq")
+    if it.field in analyzer.PRESENCE_FIELDS:
+        return tantivy.Query.const_score_query(found, it.weight)
     return tantivy.Query.boost_query(found, it.weight)
 
 

@@ -1,0 +1,51 @@
+"""A search during a crawl says to those who may know it that files may be missing."""
+
+from typing import Any
+
+import pytest
+
+from pecia.kernel.jobs.worker import run_until_idle
+from tests.conftest import VISIT
+from tests.features.lake.conftest import Lake
+
+pytestmark = pytest.mark.anyio
+
+
+async def said(lake: Lake, who: Any, **more: Any) -> list[str]:
+    found = await lake.search("heron", who=who, mode="lexical", **more)
+    return [it for it in found["degraded"] if "being crawled" in it]
+
+
+async def test_owners_are_told_that_files_wait_and_others_are_not(lake: Lake) -> None:
+    house = lake.house
+    lake.write({"a.md": "A heron.\n"})
+    await lake.crawl()
+    assert await said(lake, house.ana) == []
+    lake.write({"b.md": "Another heron.\n"})
+    await house.call(house.ana, "crawl_source", source_id="docs")
+    [note] = await said(lake, house.ana)
+    assert note.startswith("the source 'docs' is being crawled, so that files may be missing here")
+    # No worker runs in this test, and the note says what to look at.
+    assert "pecia doctor" in note
+    assert await said(lake, house.ana, source_id="docs") == [note]
+    assert await said(lake, house.bo) == []
+    lean = house.app.full_view.for_agents()
+    asked = {"query": "heron", "mode": "lexical"}
+    passages: Any = (
+        await house.app.call(house.ana, "search_content", asked, VISIT, lean)
+    ).structured
+    assert note in passages["degraded"]
+
+    await run_until_idle(house.app.store, house.app.jobs)
+    assert await said(lake, house.ana) == []
+
+
+async def test_how_many_files_wait_changes_nothing_in_the_note(lake: Lake) -> None:
+    """Some of them may be hidden from the owner of the source too."""
+    house, notes = lake.house, set[str]()
+    for count in (0, 1, 7):
+        lake.write({f"{count}-{n}.md": "A heron.\n" for n in range(count)})
+        await house.call(house.ana, "crawl_source", source_id="docs")
+        notes |= {*await said(lake, house.ana)}
+        await run_until_idle(house.app.store, house.app.jobs)
+    assert len(notes) == 1
