@@ -1,21 +1,25 @@
-"""Pictures of the console, from the example handbook: `python -m scripts.screens`.
+"""Pictures of the console, from the example handbook: `python -m scripts.screens [NAME …]`.
 
 Needs Chromium and the built pages. Writes docs/screens/, a few small files: look at each of them.
 """
 
+import base64
+import json
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import httpx
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from scripts.palette_png import encode_png
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "screens"
@@ -29,13 +33,17 @@ SCREENS = {
     "drawings": f"{READ}workshop%2Fbrake-energy.md",
     "pdf": f"{READ}manuals%2Fwherry-service-manual.pdf",
     "documents": "#/documents?source=wiki%3Ahandbook",
+    "suggestion": f"{READ}runbooks%2Fbattery-incident.md&suggestions=1",
     "editor": f"#/edit?{SPACE}",
+    "suggestions": "#/edit?space=handbook&doc=runbooks%2Fbattery-incident&suggestions=1",
     "history": f"#/history?{SPACE}",
     "new": "#/new?space=handbook",
+    "deleted": "#/trash?space=handbook",
     "memories": "#/memories",
     "packages": "/viewer?example=legal",
     "compiler": "/compiler",
     "comparison": "/compiler-heuristic-vs-llm",
+    "cascade": "#/cascade",
     "sources": "#/sources",
     "confirmations": "#/confirm",
     "hub": "#/hub",
@@ -45,7 +53,9 @@ SCREENS = {
     "audit": "#/audit",
     "jobs": "#/jobs",
     "health": "#/health",
+    "evaluation": "#/evaluation",
     "settings": "#/settings",
+    "missing": "#/no/such-page",
 }
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
@@ -78,7 +88,19 @@ flowchart LR
   D -- no --> F[Keep]
 ```
 """
-MAX_BYTES = 200_000
+# A browser decodes pictures: there is no other library for it here.
+PIXELS = """async (shot) => {
+  const picture = await fetch("data:image/png;base64," + shot);
+  const image = await createImageBitmap(await picture.blob());
+  const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, image.width, image.height);
+  let text = "";
+  for (let at = 0; at < data.length; at += 8190)
+    text += String.fromCharCode(...data.subarray(at, at + 8190));
+  return btoa(text);
+}"""
+MAX_BYTES = 120_000
 HEIGHT = 740
 MEMORIES = (
     "Call-outs to zone 2 are off with more than 10 cm of fresh snow.",
@@ -95,8 +117,10 @@ def main() -> int:
             executable_path=shutil.which("chromium"),
             args=["--no-sandbox", "--disable-background-networking"],
         )
+        studio = browser.new_page()
         for name, theme, width in PICTURES:
-            draw(browser, url, name, theme, width)
+            if name in (sys.argv[1:] or SCREENS):
+                draw(browser, studio, url, name, theme, width)
         browser.close()
     large = [it for it in TARGET.glob("*.png") if it.stat().st_size > MAX_BYTES]
     for it in large:
@@ -111,6 +135,7 @@ def serve_handbook() -> Generator[str, None, None]:
         home = Path(folder)
         shutil.copytree(ROOT / "examples/handbook", home / "handbook")
         (home / "handbook/workshop/brake-energy.md").write_text(DRAWINGS)
+        (home / "handbook/notes/to-be-deleted.md").write_text("# Old list\n")
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
         probe.close()
@@ -156,9 +181,41 @@ def prepare(url: str) -> None:
         replace="Check the charge every month, in winter every two weeks.",
         summary="Winter checks",
     )
+    suggest(url)
+    call(url, "wiki/delete_document", docName="notes/to-be-deleted")
 
 
-def draw(browser: Browser, url: str, name: str, theme: Theme, width: int) -> None:
+def suggest(url: str) -> None:
+    """As an agent does, over MCP: two pieces, and a thread."""
+    path = "runbooks/battery-incident"
+    found = call(url, "wiki/read_document", path=f"{path}.md")
+    text = str(found["content"])
+    changed = text.replace("72 hours start now", "72 hours start when the box is locked")
+    changed = changed.replace("Take a photograph", "Take two photographs, of pack and label")
+    assert changed != text
+    ask = {"docName": path, "markdown": changed, "position": "replace", "suggest": True}
+    ask["summary"] = "The insurer asks for both, and counts from the lock"
+    made = agent(url, "write_document", ask)
+    words = "See the letter of 3 May: they refused a claim because the label could not be read."
+    agent(url, "comment_suggestion", {"suggestion": made["suggestion"], "text": words})
+
+
+def agent(url: str, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
+    params = {"name": tool, "arguments": {"space": "handbook", **arguments}}
+    answer = httpx.post(
+        f"{url}/mcp/wiki",
+        json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
+        headers={"accept": "application/json, text/event-stream"},
+        trust_env=False,
+        timeout=60,
+    )
+    text = answer.text.partition("data: ")[2] or answer.text
+    result = json.loads(text)["result"]
+    assert not result.get("isError"), result
+    return result["structuredContent"]
+
+
+def draw(browser: Browser, studio: Page, url: str, name: str, theme: Theme, width: int) -> None:
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHT},
         color_scheme=theme,
@@ -169,8 +226,15 @@ def draw(browser: Browser, url: str, name: str, theme: Theme, width: int) -> Non
     page.goto(url + at if at.startswith("/") else f"{url}/console/{at}")
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(500)
-    page.screenshot(path=TARGET / f"{name}-{theme}-{width}.png")
+    shot = page.screenshot()
     context.close()
+    (TARGET / f"{name}-{theme}-{width}.png").write_bytes(reduced(studio, shot, width))
+
+
+def reduced(studio: Page, shot: bytes, width: int) -> bytes:
+    """The same picture with a palette, a third of its size."""
+    pixels = studio.evaluate(PIXELS, base64.b64encode(shot).decode())
+    return encode_png(base64.b64decode(pixels), width, HEIGHT)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import httpx
 from playwright.sync_api import Page
 
 from pecia.kernel.identity import owner_token
-from tests.web.conftest import ROOT, Installed, sign_in_as
+from tests.web.conftest import Installed, sign_in_as
 from tests.web.test_console import serve
 
 WAIT_S = 90
@@ -78,11 +78,11 @@ class LakeServer:
         until(lambda: self.call("lake/search_content", query=query, mode="lexical")["hits"] or None)
 
 
-def open_lakeside(home: Path) -> Iterator[LakeServer]:
+def open_lakeside(home: Path, installed: Installed) -> Iterator[LakeServer]:
     """One for a whole module of tests."""
     notes, reports = home / "notes", home / "reports"
     _write(notes, reports)
-    for url in serve(Installed(ROOT / "src"), home, ["start", str(notes)]):
+    for url in serve(installed, home, ["start", str(notes)]):
         it = LakeServer(url, reports, "")
         it.call("admin/add_user", name="bo")
         scopes = ["pecia.read", "pecia.search"]

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.provider import LoopbackProvider, Says
-from tests.web.conftest import ROOT, Installed, findings
+from tests.web.conftest import Installed, findings
 from tests.web.lake_server import LakeServer
 from tests.web.test_console import serve
 
@@ -60,14 +60,14 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def asked(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     home = tmp_path_factory.mktemp("ask")
     folder = home / "notes"
     folder.mkdir()
     for name, text in NOTES.items():
         (folder / name).write_text(text)
     with LoopbackProvider(*[Says(REPLY)] * 30) as provider:
-        install = WithModel(ROOT / "src")
+        install = WithModel(installed.site)
         WithModel.model_url = f"{provider.url}/v1"
         for url in serve(install, home, ["start", str(folder)]):
             it = LakeServer(url, folder, "")

@@ -15,7 +15,7 @@ from pecia.features.ckf.examples.loader import load_example_source
 from pecia.features.ckf.tools.viewer import pack_fragment
 from pecia.kernel.errors import Json
 from tests.unit.features.ckf.ckf_sample import sample
-from tests.web.conftest import ROOT, Installed, sign_in_as
+from tests.web.conftest import Installed, sign_in_as
 from tests.web.test_console import serve
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -24,12 +24,12 @@ HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A local Pecia from this tree."""
+def local(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A local Pecia from the wheel."""
     home = tmp_path_factory.mktemp("home")
     folder = home / "notes"
     folder.mkdir()
-    yield from serve(Installed(ROOT / "src"), home, ["start", str(folder)])
+    yield from serve(installed, home, ["start", str(folder)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class SignedIn:
 
 
 @pytest.fixture(scope="module")
-def signed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SignedIn]:
-    home, tree = tmp_path_factory.mktemp("server"), Installed(ROOT / "src")
+def signed(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SignedIn]:
+    home = tmp_path_factory.mktemp("server")
     config = home / "pecia.yml"
     config.write_text("mode: server\n")
-    made = tree.run(home, "--config", str(config), "--json", "tenant", "add", "acme")
+    made = installed.run(home, "--config", str(config), "--json", "tenant", "add", "acme")
     token = json.loads(made.stdout)["token"]
-    for url in serve(tree, home, ["serve", "--config", str(config)]):
+    for url in serve(installed, home, ["serve", "--config", str(config)]):
         yield SignedIn(url, token)
 
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from tests.web.conftest import sign_in_as
+from tests.web.conftest import Installed, sign_in_as
 from tests.web.lake_server import until
 from tests.web.wiki_server import WikiServer, open_editor, serve_wiki
 
@@ -17,8 +17,8 @@ PLAN = "# Plan\n\nFirst line.\nLast line.\n"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WikiServer]:
-    with serve_wiki(tmp_path_factory.mktemp("wiki")) as it:
+def server(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WikiServer]:
+    with serve_wiki(tmp_path_factory.mktemp("wiki"), installed) as it:
         yield it
 
 
@@ -76,9 +76,9 @@ def test_who_writes_stands_in_the_margin_and_covers_no_text(
 
 
 def test_a_server_that_is_killed_while_one_types_loses_nothing(
-    tmp_path_factory: pytest.TempPathFactory, page: Page
+    installed: Installed, tmp_path_factory: pytest.TempPathFactory, page: Page
 ) -> None:
-    with serve_wiki(tmp_path_factory.mktemp("killed")) as server:
+    with serve_wiki(tmp_path_factory.mktemp("killed"), installed) as server:
         server.write("plan.md", PLAN)
         here = open_editor(page, server, "plan")
         here.type_at_end("Before the end.\n", delay_ms=5)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.contract.requirement import requirement
-from tests.web.conftest import ROOT, findings
+from tests.web.conftest import ROOT, Installed, findings
 from tests.web.lake_server import until
 from tests.web.wiki_server import SPACE, WikiServer, open_editor, serve_wiki
 
@@ -26,8 +26,8 @@ PLAN = "# Plan\n\nFirst line.\n"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WikiServer]:
-    with serve_wiki(tmp_path_factory.mktemp("pages")) as it:
+def server(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WikiServer]:
+    with serve_wiki(tmp_path_factory.mktemp("pages"), installed) as it:
         it.write("guides/start.md", "# Start\n\nSee [[guides/second]].\n")
         it.write("guides/second.md", "# Second\n")
         it.write("templates/decision.md", "---\ntype: decision\n---\n# {{title}}\n")
@@ -86,7 +86,8 @@ def test_links_and_blocks_are_completed_and_dead_links_and_bad_frontmatter_shown
     here.expect_stored()
     expect(page.locator(".cm-lintRange-warning")).to_have_text("[[nowhere at all]]")
     beside = page.get_by_role("complementary", name="Preview")
-    expect(beside.get_by_role("link", name="guides/second")).to_be_visible()
+    # As readers see it: by its title.
+    expect(beside.get_by_role("link", name="Second", exact=True)).to_be_visible()
     expect(beside.locator(".missing")).to_have_text("nowhere at all")
 
 

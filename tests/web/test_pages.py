@@ -3,6 +3,7 @@
 import gzip
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -12,6 +13,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.web.conftest import ROOT, Installed, findings
+from tests.web.hostile_texts import (
+    DRAWINGS,
+    HOSTILE,
+    HOSTILE_DRAWINGS,
+    HOSTILE_HTML,
+    HOSTILE_SVG,
+    RULES,
+)
 from tests.web.lake_server import LakeServer, until
 from tests.web.test_console import serve
 
@@ -30,6 +39,7 @@ SCREENS = {
     "passages": "#/ask?q=how+long+does+a+pack+stay+in+quarantine",
     "nothing": "#/ask?q=what+is+the+capital+of+france",
     "jobs": "#/jobs",
+    "evaluation": "#/evaluation",
     "health": "#/health",
     "settings": "#/settings",
     "cascade": "#/cascade",
@@ -55,74 +65,6 @@ PLAIN = (
     "/compiler",
     "/compiler-heuristic-vs-llm",
 )
-HOSTILE = """# <img src=x onerror=alert(1)> of a page
-
-<script>alert(2)</script> <img src=x onerror="alert(3)"> <svg onload=alert(4)>
-<a href="javascript:alert(5)">a</a> <iframe src="javascript:alert(6)"></iframe>
-
-<details open ontoggle=alert(7)><summary onclick=alert(8)>s</summary>t</details>
-
-[link](javascript:alert(9)) [data](data:text/html,<script>alert(10)</script>)
-![i](x "onerror=alert(11)") <style>*{display:none}</style> <b onmouseover=alert(12)>b</b>
-
-[[x|<img src=x onerror=alert(13)>]] [[javascript:alert(14)]]
-
-| a |
-|:-:|
-| <img src=x onerror=alert(15)> |
-
-```<img src=x onerror=alert(16)>
-</code></pre><script>alert(17)</script>
-```
-"""
-
-
-DRAWINGS = r"""# Drawings
-
-Mass $m$ and $\tfrac{1}{2} m v^2$; a pair costs $12 to $15.
-
-$$
-\Delta T = \frac{E}{m\, c}
-$$
-
-```math
-\int_0^t F\, d\tau
-```
-
-```mermaid
-flowchart LR
-  A[Pad] --> B{Thin?}
-```
-
-```mermaid
-no diagram at all
-```
-
-![A disc](disc.png) ![Elsewhere](https://elsewhere.example/x.png) ![Gone](gone.png)
-"""
-HOSTILE_DRAWINGS = r"""# Hostile drawings
-
-$\href{javascript:alert(1)}{x}$ $\includegraphics{https://evil.example/1.png}$
-$\htmlStyle{background:url(https://evil.example/2.png)}{x}$ $\def\a{\a\a}\a$
-$<img src=x onerror=alert(3)>$
-
-```mermaid
-%%{init: {"securityLevel": "loose", "themeCSS": "* { background: url(https://evil.example/4) }"}}%%
-flowchart LR
-  A["<img src=x onerror=alert(5)>"] --> B
-  click A "javascript:alert(6)"
-  click B call alert(7)
-```
-
-```mermaid
-sequenceDiagram
-  Alice->>Bob: <script>alert(8)</script>
-```
-
-```mermaid
-</code></pre><script>alert(9)</script>
-```
-"""
 # The smallest PNG: one grey pixel.
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
@@ -131,53 +73,25 @@ PIXEL = bytes.fromhex(
 
 
 @pytest.fixture(scope="module")
-def handbook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeServer]:
+def handbook(
+    installed: Installed, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LakeServer]:
     home = tmp_path_factory.mktemp("screens")
     folder = home / "handbook"
     shutil.copytree(ROOT / "examples/handbook", folder)
     (folder / "hostile.md").write_text(HOSTILE)
+    (folder / "hostile.html").write_text(HOSTILE_HTML)
+    (folder / "hostile.svg").write_text(HOSTILE_SVG)
     (folder / "rules.md").write_text(RULES)
     (folder / "drawings.md").write_text(DRAWINGS)
     (folder / "hostile-drawings.md").write_text(HOSTILE_DRAWINGS)
     (folder / "disc.png").write_bytes(PIXEL)
-    for url in serve(Installed(ROOT / "src"), home, ["start", str(folder)]):
+    for url in serve(installed, home, ["start", str(folder)]):
         it = LakeServer(url, home / "handbook", "")
         it.can_find("quarantine")
         remember = "memory/cipher_extract_and_operate_memory"
         it.call(remember, interaction=["The harbour depot closes at 18:00 in winter."])
         yield it
-
-
-RULES = """---
-title: Rules
----
-
-# Rules of *this* page
-
-A [link](home.md), a [[glossary]], a [[glossary#Systems|label]], a [[no such page]] and `code`.
-<!-- a comment --> H<sub>2</sub>O, ~~gone~~, **bold**.
-
-> [!warning] Careful
-> It is hot.
-
-- [ ] open
-- [x] done
-  1. nested
-
-| left | right |
-|:---|---:|
-| a | 1 |
-
-```python
-print("<b>")
-```
-
-## Twice
-
-## Twice
-
-<details><summary>More</summary>hidden</details>
-"""
 
 
 def settled(page: Page) -> None:
@@ -267,6 +181,26 @@ def test_a_hostile_document_is_inert_in_both(handbook: LakeServer, page: Page) -
         )
         assert risky == []
         expect(prose).to_contain_text('onerror="alert(3)"')
+
+
+@pytest.mark.parametrize("key", ["hostile.html", "hostile.svg"])
+def test_a_hostile_file_of_another_kind_is_inert(
+    handbook: LakeServer, page: Page, key: str
+) -> None:
+    page.on("dialog", lambda it: pytest.fail(f"a dialog opened: {it.message}"))
+    handbook.open(page, f"{READ}{key}")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    settled(page)
+    assert page.locator("main :is(script, iframe, object, embed, svg[onload])").count() == 0
+    assert page.locator("main [onclick], main [onload], main [onerror]").count() == 0
+    original = page.get_by_role("link", name="Open original")
+    if original.count():
+        at = httpx.URL(handbook.url).join(str(original.get_attribute("href")))
+        headers = httpx.get(at, trust_env=False).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        policy = headers.get("content-security-policy", "")
+        saved = headers.get("content-disposition", "")
+        assert saved.startswith("attachment") or "sandbox" in policy
 
 
 def test_formulas_diagrams_and_pictures_are_drawn(handbook: LakeServer, page: Page) -> None:
@@ -416,6 +350,20 @@ def test_a_right_is_found_and_given_and_removed(handbook: LakeServer, page: Page
     expect(page.get_by_text("and cannot write it")).to_be_visible()
 
 
+def test_a_right_is_found_and_removed_in_four_clicks(handbook: LakeServer, page: Page) -> None:
+    handbook.call("admin/add_user", name="noor")
+    handbook.call("admin/grant", source_id=SOURCE, to="user:noor", role="writer")
+    handbook.open(page)
+    page.get_by_role("table").get_by_role("link").first.click()
+    page.get_by_role("link", name="Who may see it").click()
+    noor = page.get_by_role("rowheader", name="user:noor")
+    expect(noor).to_be_visible()
+    page.get_by_role("button", name="Remove user:noor").click()
+    expect(noor).to_have_count(0)
+    grants = handbook.call("admin/list_grants", source_id=SOURCE)["grants"]
+    assert [it for it in grants if it["principal"] == "user:noor"] == []
+
+
 def test_a_token_is_made_shown_once_and_revoked(handbook: LakeServer, page: Page) -> None:
     handbook.open(page, "#/tokens")
     page.get_by_role("button", name="Make a token").click()
@@ -437,6 +385,103 @@ def test_a_token_is_made_shown_once_and_revoked(handbook: LakeServer, page: Page
         return httpx.get(whoami, headers=bearer, trust_env=False).status_code == 401 or None
 
     until(is_refused)
+
+
+def test_two_memories_become_one(handbook: LakeServer, page: Page) -> None:
+    facts = ["The zinc store has grey doors.", "The zinc store is locked at night."]
+    for it in facts:
+        handbook.call("memory/cipher_extract_and_operate_memory", interaction=[it])
+    handbook.open(page, "#/memories")
+    page.get_by_label("Filter by words").fill("zinc store")
+    for it in facts:
+        page.get_by_role("checkbox", name=f"Choose: {it}").check()
+    page.get_by_role("button", name="Merge 2 memories").click()
+    whole = "The zinc store has grey doors and is locked at night."
+    page.get_by_label("One fact").fill(whole)
+    page.get_by_role("dialog").get_by_role("button", name="Merge").click()
+    expect(page.get_by_text("Merged into one memory")).to_be_visible()
+    expect(page.get_by_role("listitem").filter(has_text="zinc store")).to_have_count(1)
+    kept = handbook.call("memory/memory_list", all_projects=True)["memories"]
+    assert [it["text"] for it in kept if "zinc" in it["text"]] == [whole]
+
+
+def test_search_is_measured_on_a_file_of_questions(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/evaluation")
+    chosen = page.get_by_label("File of questions")
+    chosen.set_input_files([{"name": "q.jsonl", "mimeType": "text/plain", "buffer": b"[1]\nno"}])
+    expect(page.get_by_role("alert")).to_contain_text("Line 1: the field question is missing.")
+    lines = (ROOT / "examples/handbook/questions.jsonl").read_bytes().split(b"\n")[:2]
+    missing = b'{"question": "quarantine?", "sources": [{"path": "no/such-file.md"}]}'
+    given = {"name": "q.jsonl", "mimeType": "text/plain", "buffer": b"\n".join([*lines, missing])}
+    chosen.set_input_files([given])  # pyright: ignore[reportArgumentType]
+    page.get_by_role("button", name="Ask 3 questions").click()
+    row = page.get_by_role("row").filter(has_text="quarantine?")
+    expect(row.filter(has_text="such-file")).to_contain_text("not found")
+    expect(page.get_by_text("document in the first 10").locator("..")).to_contain_text("67 %")
+    assert findings(page) == []
+
+
+def test_a_tool_of_another_server_has_a_form_and_its_description_is_text(
+    handbook: LakeServer, page: Page, tmp_path: Path
+) -> None:
+    words = tmp_path / "described.txt"
+    words.write_text("<img src=x onerror=alert(1)> Say it again.")
+    program = f"{sys.executable} {ROOT / 'tests/unit/features/hub/upstream.py'} tools=echo"
+    handbook.call("hub/add_server", server="parrot", command=f"{program} described={words}")
+    page.on("dialog", lambda it: pytest.fail(f"a dialog opened: {it.message}"))
+    handbook.sign_in(page)
+    expect(page.get_by_role("link", name="Pecia, home")).to_be_visible()
+    handbook.open(page, "#/hub")
+    server = page.get_by_role("region", name="parrot")
+    server.get_by_text("Tools", exact=True).click()
+    expect(server).to_contain_text("<img src=x onerror=alert(1)> Say it again.")
+    server.get_by_text("Call it").click()
+    server.get_by_label("text required").fill("hello ")
+    server.get_by_label("times").fill("many")
+    server.get_by_role("button", name="Call echo").click()
+    expect(server).to_contain_text("“many” is no number.")
+    server.get_by_label("times").fill("2")
+    server.get_by_role("button", name="Call echo").click()
+    expect(server).to_contain_text("hello hello")
+    assert server.locator("img").count() == 0
+    assert findings(page) == []
+
+
+def test_a_phone_is_enough_to_find_read_and_decide(handbook: LakeServer, browser: Browser) -> None:
+    asked = {"docName": "glossary", "find": "# Glossary", "replace": "# Glossary of Quayload"}
+    handbook.call("wiki/edit_document", space="handbook", suggest=True, **asked)
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    handbook.open(page)
+    page.get_by_role("link", name="1 suggestion for glossary").tap()
+    card = page.get_by_role("article", name="Suggestion of")
+    expect(card).to_be_visible()
+    assert findings(page) == []
+    card.get_by_role("button", name="Reject").tap()
+    card.get_by_label("Why not?").fill("One name is enough.")
+    card.get_by_role("button", name="Reject").last.tap()
+    expect(card).to_have_count(0)
+    page.get_by_role("navigation").get_by_role("link", name="Search").tap()
+    page.get_by_role("searchbox").fill("how long is quarantine")
+    page.get_by_role("link", name="Battery safety").first.tap()
+    expect(page.get_by_role("heading", name="Battery safety", level=1)).to_be_visible()
+    page.get_by_role("button", name="Menu").tap()
+    page.get_by_role("link", name="Health").tap()
+    expect(page.get_by_role("heading", name="Health")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    context.close()
+
+
+def test_nobody_can_put_a_page_into_a_frame_of_theirs(handbook: LakeServer) -> None:
+    plain = "/read/wiki%3Ahandbook/home.md"
+    for path in ("/console/", "/", plain, "/viewer", "/compiler", "/api/v1/docs", "/nothing"):
+        answer = httpx.get(f"{handbook.url}{path}", trust_env=False, follow_redirects=True)
+        policy = answer.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in policy, path
+        assert "unsafe" not in policy, path
+        assert answer.headers["x-content-type-options"] == "nosniff", path
 
 
 def test_the_palette_opens_a_document_by_keys_alone(handbook: LakeServer, page: Page) -> None:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.web.conftest import sign_in_as
+from tests.web.conftest import Installed, sign_in_as
 from tests.web.lake_server import HOSTILE, ODD_NAME, LakeServer, open_lakeside
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240), pytest.mark.usefixtures("silent")]
@@ -18,8 +18,10 @@ BOX = "Search everything you may see"
 
 
 @pytest.fixture(scope="module")
-def lakeside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeServer]:
-    yield from open_lakeside(tmp_path_factory.mktemp("lakeside"))
+def lakeside(
+    installed: Installed, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LakeServer]:
+    yield from open_lakeside(tmp_path_factory.mktemp("lakeside"), installed)
 
 
 @pytest.fixture
@@ -50,7 +52,7 @@ def test_what_a_person_types_finds_what_they_wrote(lakeside: LakeServer, page: P
     ask(page, "heron at dawn")
     first = hits(page).first
     expect(first.get_by_role("link", name="Herons")).to_be_visible()
-    expect(first).to_contain_text("wiki:notes")
+    expect(first).to_contain_text("notes · heron.md")
     expect(first).to_contain_text("heron.md")
     expect(first.locator("mark").first).to_have_text(re.compile("heron", re.IGNORECASE))
 

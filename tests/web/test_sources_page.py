@@ -9,6 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.web.conftest import Installed
 from tests.web.lake_server import LakeServer, open_lakeside
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -17,8 +18,10 @@ AT = "#/sources"
 
 
 @pytest.fixture(scope="module")
-def lakeside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeServer]:
-    yield from open_lakeside(tmp_path_factory.mktemp("lakeside"))
+def lakeside(
+    installed: Installed, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LakeServer]:
+    yield from open_lakeside(tmp_path_factory.mktemp("lakeside"), installed)
 
 
 def row(page: Page, source: str) -> Locator:
@@ -39,7 +42,7 @@ def test_a_source_is_shown_with_its_files_and_state(lakeside: LakeServer, page: 
     lakeside.open(page, AT)
     expect(reports).to_contain_text("2 could not be read")
     expect(reports).to_contain_text("incomplete")
-    expect(row(page, "wiki:notes")).to_contain_text("1 file")
+    expect(row(page, "notes")).to_contain_text("1 file")
     expect(page.get_by_text(re.compile(r"You may see \d+ files in \d+ chunks"))).to_be_visible()
 
 
@@ -146,7 +149,7 @@ def test_who_may_not_change_sources_is_offered_nothing_to_change(
     lakeside: LakeServer, page: Page
 ) -> None:
     lakeside.open_as_bo(page, AT)
-    expect(row(page, "wiki:notes")).to_contain_text("visible to its owners")
+    expect(row(page, "notes")).to_contain_text("visible to its owners")
     expect(page.get_by_role("rowheader")).to_have_count(1)
     expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
     expect(page.get_by_text("Add a source")).to_have_count(0)

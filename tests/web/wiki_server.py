@@ -14,7 +14,7 @@ import httpx
 from playwright.sync_api import Locator, Page, expect
 
 from pecia.kernel.identity import owner_token
-from tests.web.conftest import ROOT, Installed, free_port, kill_tree
+from tests.web.conftest import Installed, free_port, kill_tree
 from tests.web.test_console import wait_for
 
 WAIT_S = 90
@@ -24,8 +24,9 @@ SPACE = "notes"
 class WikiServer:
     """One that can be killed and started again at the same address."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, installed: Installed) -> None:
         self.home = home
+        self.installed = installed
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.folder = home / SPACE
@@ -33,7 +34,7 @@ class WikiServer:
 
     def start(self) -> None:
         words = ["start", str(self.folder), "--no-ask", "--port", str(self.port)]
-        environ = Installed(ROOT / "src").environ(self.home)
+        environ = self.installed.environ(self.home)
         log = self.home / "out.log"
         with log.open("ab") as file:
             self._process = subprocess.Popen(
@@ -120,8 +121,8 @@ def open_editor(page: Page, server: WikiServer, doc: str) -> EditorPage:
 
 
 @contextmanager
-def serve_wiki(home: Path) -> Generator[WikiServer]:
-    server = WikiServer(home)
+def serve_wiki(home: Path, installed: Installed) -> Generator[WikiServer]:
+    server = WikiServer(home, installed)
     server.folder.mkdir()
     server.start()
     try:

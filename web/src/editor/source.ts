@@ -16,6 +16,7 @@ import { lineEnds } from "./line_ends";
 import type { LiveDocument } from "./live";
 import { continueMarkup, toggleMark } from "./markup";
 import { presence } from "./presence";
+import { suggested } from "./suggested";
 import { theme } from "./theme";
 
 export interface SourceOptions {
@@ -25,6 +26,7 @@ export interface SourceOptions {
   targets: () => Promise<LinkTarget[]>;
   images: ImageOptions;
   chooseImage: () => void;
+  onsuggestion: (name: string) => void;
   onchange: () => void;
 }
 
@@ -44,6 +46,7 @@ export function openSource(options: SourceOptions): EditorView {
         lineEnds(text),
         yCollab(live.text, null, { undoManager }),
         presence(live.awareness, live.text),
+        suggested(options.onsuggestion),
         wikiMarkdown,
         theme,
         drawSelection(),

@@ -9,6 +9,8 @@ export class Targets {
   private readonly byName = new Map<string, DocumentRow>();
   private readonly byPlain = new Map<string, DocumentRow>();
   readonly files = new Set<string>();
+  /** Titles of the documents that this one links to, as the server knows them. */
+  titles = new Map<string, string>();
 
   constructor(
     readonly space: string,
@@ -45,10 +47,13 @@ export class Targets {
   }
 
   /** For the preview. What the server did not call dead may still be a title or an alias. */
-  resolve(from: string, target: string, dead: Set<string>): Resolved | null {
+  resolve(from: string, target: string, dead: Set<string>, anchor = ""): Resolved | null {
     if (!target) return null;
     const found = this.find(from, target);
-    if (found) return { href: readLink(this.sourceId, found.path) };
+    if (found) {
+      const title = this.titles.get(found.docName);
+      return { href: readLink(this.sourceId, found.path, { at: anchor || undefined }), title: title && anchor ? `${title}, ${anchor}` : title };
+    }
     if (/\.[a-z0-9]{1,5}$/i.test(target) && !/\.mdx?$/i.test(target)) return null;
     const name = withoutExtension(target.startsWith(".") ? join(from, target) : target);
     return dead.has(plain(name)) ? { href: link("new", { space: this.space, doc: name }), missing: true } : null;

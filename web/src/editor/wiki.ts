@@ -151,6 +151,12 @@ export function restore(at: Doc, version: string): Promise<unknown> {
   return call("wiki/rollback_to_version", { space: at.space, docName: at.doc, commitSha: version });
 }
 
+/** The titles of what a document links to. */
+export async function linkedTitles(at: Doc): Promise<Map<string, string>> {
+  const found = await call<{ forwardLinks: { docName?: string; title: string }[] }>("wiki/get_forward_links", { space: at.space, docName: at.doc });
+  return new Map(found.forwardLinks.flatMap((it) => (it.docName ? [[it.docName, it.title] as const] : [])));
+}
+
 export async function deadLinks(at: Doc): Promise<DeadLink[]> {
   const asked = { space: at.space, sourceDocNames: [at.doc] };
   return (await call<{ deadLinks: DeadLink[] }>("wiki/get_dead_links", asked)).deadLinks;

@@ -28,6 +28,8 @@ export interface RenderOptions {
   image?: (target: string) => string | null;
   /** Lines of the source that are marked as found, and words that narrow them down. */
   found?: { first: number; last: number; words: string[] };
+  /** Whether blocks say which line of the source they begin at, in `data-line`. */
+  hasLines?: boolean;
 }
 
 export interface Rendered {
@@ -46,7 +48,7 @@ const PURIFY = {
     ..."a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre s small".split(" "),
     ..."strong sub summary sup table tbody td th thead tr u ul".split(" "),
   ],
-  ALLOWED_ATTR: ["href", "title", "id", "class", "src", "alt", "rel", "start", "tabindex", "role", "aria-label", "loading", "data-anchor"],
+  ALLOWED_ATTR: ["href", "title", "id", "class", "src", "alt", "rel", "start", "tabindex", "role", "aria-label", "loading", "data-line"],
   ALLOW_DATA_ATTR: false,
   RETURN_DOM_FRAGMENT: true as const,
 };
@@ -75,6 +77,7 @@ export function renderMarkdown(text: string, options: RenderOptions): Rendered {
   if (isTitled) tokens.splice(0, 3);
   tidy(tokens);
   if (options.found) markFound(tokens, options.found);
+  if (options.hasLines) for (const it of tokens) if (it.map && it.nesting >= 0 && it.type !== "inline") it.attrSet("data-line", String(it.map[0]));
   const html = md.renderer.render(tokens, md.options, {});
   return { fragment: DOMPurify.sanitize(html, PURIFY) as unknown as DocumentFragment, headings, title };
 }
@@ -146,7 +149,8 @@ function codeBlock(md: Parser, token: Token | undefined): string {
   if (token?.info.trim() === "math") return formula(md, token.content.trim());
   const language = /^[\w+#-]{1,30}/.exec(token?.info.trim() ?? "")?.[0];
   const kind = language ? ` class="language-${language.toLowerCase()}"` : "";
-  return `<pre tabindex="0"><code${kind}>${md.utils.escapeHtml(token?.content ?? "")}</code></pre>\n`;
+  const line = token?.attrGet("data-line");
+  return `<pre tabindex="0"${line ? ` data-line="${line}"` : ""}><code${kind}>${md.utils.escapeHtml(token?.content ?? "")}</code></pre>\n`;
 }
 
 /** HTML in a document: a few tags without attributes, no comments; the rest is shown as text. */

@@ -38,11 +38,19 @@ RAIL = (
     ),
     ("/console/#/documents", "Documents", "M3.5 1.5h6l3 3v10h-9zM6 7.5h4M6 10.5h4"),
     (
+        "/console/#/memories",
+        "Memories",
+        "M2 8a6 6 0 1 0 12 0a6 6 0 1 0-12 0M8 4.5V8l2.5 2",
+    ),
+    (
         "/viewer",
         "Packages",
         "M2.5 5L8 2.5 13.5 5v6L8 13.5 2.5 11zM2.5 5L8 7.5 13.5 5M8 7.5v6",
     ),
+    ("/console/#/cascade", "Cascade", "M8 2l6 3-6 3-6-3zM2 8l6 3 6-3M2 11l6 3 6-3"),
 )
+# The bar of a phone has room for five.
+NOT_ON_A_PHONE = ("Memories", "Cascade")
 MARK = Html(
     '<svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">'
     '<path d="M2 2h6v6H2zM10 2h6v6h-6zM2 10h6v6H2z" fill="currentColor"/>'
@@ -98,7 +106,8 @@ def _rail_link(path: str, name: str, drawing: str) -> Html:
     )
     current = "page" if path == "/viewer" else None
     text = tag("span", name, class_="text")
-    return tag("a", icon, text, href=path, title=name, class_="rail-link", aria_current=current)
+    kind = "rail-link administration" if name in NOT_ON_A_PHONE else "rail-link"
+    return tag("a", icon, text, href=path, title=name, class_=kind, aria_current=current)
 
 
 def _tabs(here: str) -> Html:

@@ -41,6 +41,8 @@ COVER_FIELDS = (
     "created_at",
     "compression_level",
 )
+# A date of a package has a time; midnight means that only the day is known.
+MIDNIGHT = "T00:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def _cover(shown: PackagePage) -> Html:
         tag("h1", shown.title or text_of(metadata, "source_title") or "A package"),
         tag("p", shown.about, class_="about") if shown.about is not None else None,
         _staleness(shown.stale),
-        tag("dl", (_pair(humanize(key), it) for key, it in facts), class_="cover"),
+        tag("dl", (_pair(humanize(key), it.removesuffix(MIDNIGHT)) for key, it in facts), class_="cover"),
         tag("div", shown.actions, class_="actions") if shown.actions is not None else None,
         class_="title",
     )

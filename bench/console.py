@@ -1,0 +1,192 @@
+"""The console in Chromium: first contentful paint, typing in a long document, search as you type.
+
+`python -m bench.console [FILES]` serves FILES generated documents (2,000, about as many chunks)
+from a server of its own on loopback. Needs Chromium and the built pages (`make web`).
+Paint: a fresh browser profile and one that has the page cached. Typing: from the key to the next
+frame after the text changed, without the wait for a display. Search: the requests that the page
+sends while a question is typed letter by letter.
+"""
+
+import os
+import random
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from bench import result
+
+TARGETS = {"typing_p95_ms": 16, "search_p95_ms": 100}
+FILES = 2_000
+LONG_BYTES = 500_000
+KEYS = 200
+PAINTS = 7
+QUESTION = "how long does the harbour keep a lantern"
+VOCABULARY = (
+    "harbour lantern quay pack charge depot winter crane ledger rope tide engine wharf cargo "
+    "keeper signal bell fog mooring ladder manual brake wheel valve pump inspection permit"
+)
+WORDS = VOCABULARY.split()
+ARGUMENTS = ["--no-sandbox", "--disable-gpu-vsync", "--disable-frame-rate-limit"]
+# Times are taken in the page: the driver's own way would be in them otherwise.
+WATCH_KEYS = """() => {
+  window.taken = [];
+  addEventListener("keydown", (event) => {
+    const began = event.timeStamp;
+    requestAnimationFrame(() => setTimeout(() => taken.push(performance.now() - began)));
+  }, { capture: true });
+}"""
+
+
+def main() -> Path:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else FILES
+    found: dict[str, Any] = {"documents": count, "targets": TARGETS}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        sync_playwright() as playwright,
+        serve(Path(folder), count) as url,
+    ):
+        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        for measure in (paints, typing, searches):
+            found |= measure(browser, url)
+        browser.close()
+    return result.write("console", found)
+
+
+def paints(browser: Browser, url: str) -> dict[str, Any]:
+    """First contentful paint in milliseconds: the median, with nothing cached and with all."""
+    pages = {"home": "", "search": "#/search?q=lantern", "document": "#/read?source=wiki%3Anotes"}
+    pages["document"] += "&key=note-0.md"
+    found: dict[str, Any] = {}
+    for name, at in pages.items():
+        cold, warm = list[float](), list[float]()
+        for _ in range(PAINTS):
+            context = browser.new_context()
+            page = context.new_page()
+            for times in (cold, warm):
+                page.goto("about:blank")
+                page.goto(f"{url}/console/{at}", wait_until="networkidle")
+                entry = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+                times.append(page.evaluate(entry))
+            context.close()
+        found[f"{name}_paint_ms"] = {"cold": median(cold), "cached": median(warm)}
+    return found
+
+
+def typing(browser: Browser, url: str) -> dict[str, Any]:
+    """From a key to the next frame, in the middle of a document of 500 kB."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{url}/console/#/edit?space=notes&doc=long")
+    source = page.get_by_role("textbox", name="Source of long")
+    source.wait_for(timeout=60_000)
+    source.focus()
+    page.keyboard.press("ControlOrMeta+Home")
+    for _ in range(60):
+        page.keyboard.press("PageDown")
+    page.evaluate(WATCH_KEYS)
+    page.keyboard.type(" lantern" * (KEYS // 8), delay=60)
+    times = taken(page)
+    page.close()
+    return {"typing_ms": spread(times), "keys": len(times)}
+
+
+def taken(page: Page) -> list[float]:
+    page.wait_for_timeout(500)
+    return page.evaluate("taken")
+
+
+def searches(browser: Browser, url: str) -> dict[str, Any]:
+    """What the requests took that somebody's typing caused, without the pause before each."""
+    page = browser.new_page()
+    page.goto(f"{url}/console/#/search")
+    box = page.get_by_role("searchbox").first
+    box.wait_for()
+    box.focus()
+    page.keyboard.type(QUESTION, delay=180)
+    page.wait_for_load_state("networkidle")
+    times = page.evaluate(
+        "performance.getEntriesByType('resource').filter(it => it.name.includes('search_content'))"
+        ".map(it => it.duration)"
+    )
+    page.close()
+    return {"search_ms": spread(times), "searches": len(times)}
+
+
+def median(times: Sequence[float]) -> float:
+    return round(statistics.median(times), 1)
+
+
+def spread(times: Sequence[float]) -> dict[str, float]:
+    ordered = sorted(times)
+    return {"p50": median(ordered), "p95": round(ordered[int(len(ordered) * 0.95)], 1)}
+
+
+@contextmanager
+def serve(home: Path, count: int) -> Generator[str]:
+    folder = home / "notes"
+    write(folder, count)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environ = {**os.environ, "PECIA_HOME": str(home / "pecia"), "HOME": str(home)}
+    words = ["start", str(folder), "--no-ask", "--port", str(port)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pecia", *words],
+        env=environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait(url)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def write(folder: Path, count: int) -> None:
+    folder.mkdir()
+    dice = random.Random(7)
+    for number in range(count):
+        lines = [" ".join(dice.choices(WORDS, k=12)) for _ in range(10)]
+        (folder / f"note-{number}.md").write_text(f"# Note {number}\n\n" + ".\n".join(lines))
+    (folder / f"note-{count}.md").write_text("# Last\n\nThe heron stands in the reeds at dawn.\n")
+    days = (f"## Day {it}\n\n{' '.join(dice.choices(WORDS, k=60))}." for it in range(50))
+    section = "\n\n".join(days)
+    whole = "# Long\n\n" + "\n\n".join([section] * (LONG_BYTES // len(section) + 1))
+    (folder / "long.md").write_text(whole[:LONG_BYTES])
+
+
+def wait(url: str) -> None:
+    """Until the last document can be found."""
+    end = time.monotonic() + 1800
+    while time.monotonic() < end:
+        try:
+            found = httpx.post(
+                f"{url}/api/v1/lake/search_content",
+                json={"query": "heron reeds dawn", "mode": "lexical"},
+                trust_env=False,
+                timeout=60,
+            ).json()
+            if found.get("hits"):
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.5)
+    raise RuntimeError("the server did not become ready")
+
+
+if __name__ == "__main__":
+    print(main())
