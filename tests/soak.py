@@ -14,6 +14,7 @@ SOAK = os.environ.get("PECIA_SOAK") == "1"
 FIRST = int(os.environ.get("PECIA_SOAK_FIRST", "0"))
 WORLDS = int(os.environ.get("PECIA_SOAK_WORLDS", "50000" if SOAK else "100"))
 ROUNDS = int(os.environ.get("PECIA_SOAK_ROUNDS", "50" if SOAK else "1"))
+SCHEDULES = int(os.environ.get("PECIA_SOAK_SCHEDULES", "2000" if SOAK else "2"))
 FRAMES = int(os.environ.get("PECIA_SOAK_FRAMES", "1000000" if SOAK else "1000"))
 
 

@@ -59,6 +59,13 @@ BRIEF: tuple[LiteralString, ...] = (
     " SELECT tenant_id, id, 1, 0, 0, 'n' FROM wiki.suggestion WHERE tenant_id = %(t)s",
     "INSERT INTO wiki.suggestion_comment (tenant_id, suggestion_id, number, writer, words)"
     " SELECT tenant_id, id, 1, 'w', 'c' FROM wiki.suggestion WHERE tenant_id = %(t)s",
+    "INSERT INTO wiki.remote (tenant_id, source_id, url, mode, every_s, confined, due_at)"
+    " SELECT %(t)s, 'wiki:notes', 'https://example.com/x', 'pull', 300, true,"
+    " now() + interval '1 day'",
+    "INSERT INTO wiki.remote_file SELECT %(t)s, 'wiki:notes', 'b.md', 'i'",
+    "INSERT INTO wiki.remote_push SELECT %(t)s, 'wiki:notes', 'c', 'p'",
+    "INSERT INTO wiki.remote_conflict (tenant_id, source_id, key, commit_id, author, subject)"
+    " SELECT %(t)s, 'wiki:notes', 'b.md', 'c', 'a', 's'",
     "INSERT INTO memory.node SELECT tenant_id, id, n, '{Person}' FROM kernel.user_account,"
     " unnest(ARRAY['a', 'b']) AS n WHERE tenant_id = %(t)s",
     "INSERT INTO memory.edge SELECT tenant_id, owner, 'a-b', 'KNOWS', 'a', 'b' FROM memory.node"

@@ -21,6 +21,7 @@ OURS = {
     *("write_documents", "patch_frontmatter", "compare_versions", "get_context"),
     *("list_suggestions", "read_suggestion", "comment_suggestion"),
     *("accept_suggestion", "reject_suggestion", "export_space", "import_documents"),
+    *("list_conflicts", "read_conflict", "resolve_conflict"),
 }
 """Beside those of the reference."""
 PAGE = "---\ntitle: One\ntags: [own]\n---\n# Heading\n\nThe quick brown fox, see [[b]].\n"

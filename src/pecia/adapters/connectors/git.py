@@ -115,7 +115,7 @@ async def open_git(
     limits: GitFetchLimits | None = None,
 ) -> AsyncGenerator[GitConnector]:
     """The repository as it is now, fetched."""
-    async with _clone_lock(checkout.clone):
+    async with hold_clone_lock(checkout.clone):
         await fetch(checkout.url, checkout.clone, trust, credentials=credentials, limits=limits)
     repository = Repository(checkout.clone)
     commit = await repository.commit(checkout.ref)
@@ -124,7 +124,7 @@ async def open_git(
 
 
 @asynccontextmanager
-async def _clone_lock(copy: Path) -> AsyncGenerator[None]:
+async def hold_clone_lock(copy: Path) -> AsyncGenerator[None]:
     """Several jobs read one copy; one at a time updates it. The lock dies with its process."""
     handle = await run_sync(_open_lock_file, copy)
     try:

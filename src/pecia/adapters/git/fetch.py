@@ -1,4 +1,5 @@
-"""Clones remote repositories: https, ssh and file, behind the egress guard and under limits.
+"""Clones remote repositories and pushes to them: https, ssh and file, behind the egress guard and
+under limits.
 
 The copying runs in a process of its own with little memory and no environment. A hostile server
 can make that process fail, or be ended; it cannot reach our addresses, nor fill our memory.
@@ -27,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 from pydantic import BaseModel, ValidationError
 
 from pecia.adapters.connectors.filesystem.bounds import FolderBounds
-from pecia.adapters.git.local_clone import copy_repository
+from pecia.adapters.git.local_clone import copy_repository, require_bare_repository
 from pecia.adapters.http.egress_rules import HINT
 from pecia.adapters.http.guard import EgressGuard
 from pecia.adapters.http.tunnel import Tunnel, open_tunnel
@@ -93,6 +94,16 @@ class GitFetchResult:
     references: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class GitBranchUpdate:
+    """A reference there, the commit that it names now (None: it does not exist), and the one that
+    it shall name."""
+
+    reference: str
+    old: str | None
+    new: str
+
+
 async def fetch(
     url: str,
     into: Path,
@@ -107,17 +118,57 @@ async def fetch(
     """
     bounds = limits or GitFetchLimits()
     async with _staging_folder(into) as place:
-        order: dict[str, object] = {
-            "into": str(place),
-            "limits": asdict(bounds),
-            "credentials": asdict(credentials) if credentials else None,
-            "ssh_home": str(trust.ssh_home or ""),
-            "authorities": str(trust.authorities or ""),
-        }
+        order = _build_order(place, trust, credentials, bounds)
         answer = await _run_fetch(url, trust, order, bounds)
         if answer.error:
             raise _failure(answer, bounds)
     return GitFetchResult(answer.head, answer.references)
+
+
+async def push(
+    url: str,
+    copy: Path,
+    branch: GitBranchUpdate,
+    trust: GitFetchPolicy,
+    *,
+    credentials: GitCredentials | None = None,
+    limits: GitFetchLimits | None = None,
+) -> bool:
+    """Advance a branch of the repository at this URL by commits of our copy. Never by force: False
+    where the branch is not where it was."""
+    bounds = limits or GitFetchLimits()
+    order = _build_order(copy, trust, credentials, bounds)
+    order["push"] = asdict(branch)
+    if urlsplit(url).scheme == "file":
+        place = _folder_of(url)
+        await run_sync(require_bare_repository, place, FolderBounds(trust.folders))
+        order |= {"url": str(place), "proxy": None}
+        answer = await _run_child(order, bounds.timeout_s)
+    else:
+        answer = await _run_fetch(url, trust, order, bounds)
+    if answer.error == "moved":
+        return False
+    if answer.error == "refused":
+        raise UpstreamError(
+            f"the remote refused the push: {answer.reason}",
+            reason="push_refused",
+            retryable=False,
+        )
+    if answer.error:
+        raise _failure(answer, bounds)
+    return True
+
+
+def _build_order(
+    place: Path, trust: GitFetchPolicy, credentials: GitCredentials | None, bounds: GitFetchLimits
+) -> dict[str, object]:
+    return {
+        "into": str(place),
+        "limits": asdict(bounds),
+        "credentials": asdict(credentials) if credentials else None,
+        "ssh_home": str(trust.ssh_home or ""),
+        "authorities": str(trust.authorities or ""),
+    }
 
 
 async def _run_fetch(
@@ -158,7 +209,7 @@ async def _open_route(
         async with open_tunnel(guard, target, max_bytes=bounds.max_bytes) as way:
             yield _Route(url, way)
     elif scheme == "ssh":
-        _check_ssh_host(url, trust)
+        check_ssh_host(url, trust)
         yield _Route(url)
     elif scheme == "file":
         async with _local_source(_folder_of(url), trust.folders, bounds.max_bytes) as place:
@@ -171,7 +222,8 @@ async def _open_route(
         )
 
 
-def _check_ssh_host(url: str, trust: GitFetchPolicy) -> None:
+def check_ssh_host(url: str, trust: GitFetchPolicy) -> None:
+    """Refuse a host that ssh may not connect to."""
     parts = urlsplit(url)
     host, port = (parts.hostname or "").lower(), parts.port or 22
     if parts.password is not None:

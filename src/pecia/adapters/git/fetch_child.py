@@ -1,6 +1,8 @@
-"""The process that copies a repository: an order on its input, an answer on its output.
+"""The process that copies a repository or pushes to one: an order on its input, an answer on its
+output.
 
-It is started by `fetch` alone, limits itself before it touches the network, and says nothing else.
+It is started by `fetch.py` alone, limits itself before it touches the network, and says nothing
+else.
 """
 
 import json
@@ -14,9 +16,11 @@ import pygit2
 from pygit2.enums import FetchPrune
 
 from pecia.adapters.git.libgit2 import configure_libgit2
+from pecia.adapters.git.write import compare_and_set_reference
 
 # What the server has is what we have: its branches and tags, under their own names.
 _MIRRORED = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]
+OUTGOING = "refs/pecia/outgoing"
 _CONNECT_MS = 15_000
 _SILENCE_MS = 60_000
 # A power of two: windows begin at multiples of half of it, and memory is mapped by whole pages.
@@ -27,6 +31,10 @@ class FetchLimitExceeded(Exception):
     """More came than was allowed."""
 
 
+class PushRefused(Exception):
+    """The remote did not take a reference, with its reason."""
+
+
 class CredentialsRefused(Exception):
     """The server wants other credentials than we have."""
 
@@ -35,7 +43,7 @@ def main() -> None:
     order: dict[str, Any] = json.load(sys.stdin)
     _limit(order["limits"])
     try:
-        answer = _fetch(order)
+        answer = _push(order) if "push" in order else _fetch(order)
     except FetchLimitExceeded:
         answer = {"error": "limit"}
     except CredentialsRefused:
@@ -85,6 +93,44 @@ def _fetch(order: dict[str, Any]) -> dict[str, Any]:
     return {"head": head, "references": found}
 
 
+def _push(order: dict[str, Any]) -> dict[str, Any]:
+    _configure_libgit2(order)
+    wanted: dict[str, str | None] = order["push"]
+    reference, old, new = str(wanted["reference"]), wanted["old"], str(wanted["new"])
+    repository = pygit2.Repository(order["into"])
+    # The library pushes references, not commits. This one also keeps what was not pushed yet.
+    repository.references.create(OUTGOING, new, force=True)
+    remote = repository.remotes.create_anonymous(order["url"])
+    callbacks = _Callbacks(order["limits"]["max_bytes"], order["credentials"])
+    if order["url"].startswith("/"):
+        # To a folder, the library sets a reference without comparing it: only the commits go that
+        # way, under a name of their own.
+        incoming = f"refs/pecia/{new}"
+        remote.push([f"+{OUTGOING}:{incoming}"], callbacks=callbacks)
+        return _advance_there(Path(order["url"]), reference, (old, new), incoming)
+    try:
+        remote.push([f"{OUTGOING}:{reference}"], callbacks=callbacks, proxy=order["proxy"])
+    except PushRefused as error:
+        return {"error": "refused", "reason": str(error)}
+    except pygit2.GitError as error:
+        if "non-fastforward" in str(error) or "not present locally" in str(error):
+            return {"error": "moved"}
+        raise
+    return {}
+
+
+def _advance_there(
+    place: Path, reference: str, commits: tuple[str | None, str], incoming: str
+) -> dict[str, Any]:
+    there = pygit2.Repository(str(place))
+    try:
+        is_set = compare_and_set_reference(there, reference, *commits)
+    finally:
+        if incoming in there.references:
+            there.references.delete(incoming)
+    return {} if is_set else {"error": "moved"}
+
+
 def _configure_libgit2(order: dict[str, Any]) -> None:
     configure_libgit2()
     pygit2.settings.server_connect_timeout = _CONNECT_MS
@@ -119,6 +165,10 @@ class _Callbacks(pygit2.RemoteCallbacks):
             _answer({"error": "git", "reason": f"the certificate is not that of {host.decode()}"})
             os._exit(0)
         return True
+
+    def push_update_reference(self, refname: str, message: str | None) -> None:
+        if message is not None:
+            raise PushRefused(message)
 
     def transfer_progress(self, stats: pygit2.remotes.TransferProgress) -> None:
         if stats.received_bytes > self._max_bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pecia.adapters.connectors.filesystem.bounds import FolderBounds
 from pecia.adapters.connectors.filesystem.scan import FileSelection, scan_folders
 from pecia.adapters.connectors.folder import FolderConnector
-from pecia.kernel.errors import NotFound, PayloadTooLarge
+from pecia.kernel.errors import Forbidden, NotFound, PayloadTooLarge, Unprocessable
 
 SELECTION = FileSelection(
     include=("HEAD", "packed-refs", "shallow", "refs/**", "objects/**"),
@@ -42,6 +42,26 @@ def copy_repository(place: Path, into: Path, bounds: FolderBounds, max_bytes: in
     for name in ("objects", "refs"):
         (into / name).mkdir(exist_ok=True)
     (into / "config").write_text(CONFIG)
+
+
+def require_bare_repository(place: Path, bounds: FolderBounds) -> None:
+    """Refuse to push to what is not a bare repository by itself, within the bounds. Blocking."""
+    bounds.require(place)
+    if not (place / "HEAD").is_file() or not (place / "objects").is_dir():
+        raise Unprocessable(
+            f"{place} is not a bare git repository, and only such a one can be pushed to",
+            field="url",
+            hint="git init --bare makes one; --mode pull reads any",
+        )
+    if bounds.folders is None:
+        return
+    # What the library would follow out of the bounds.
+    for name in ("HEAD", "config", "objects", "refs", "packed-refs", "objects/pack"):
+        if (place / name).is_symlink():
+            raise Forbidden(f"refused: {name} of {place} is a symbolic link", field="url")
+    for name in ("commondir", "objects/info/alternates"):
+        if (place / name).exists():
+            raise Forbidden(f"refused: {place} has a file {name}, which leads elsewhere")
 
 
 def _keys(folder: FolderConnector) -> Iterator[str]:

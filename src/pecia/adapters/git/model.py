@@ -37,6 +37,10 @@ class Commit:
         return self.author.name
 
     @property
+    def author_email(self) -> str:
+        return self.author.email
+
+    @property
     def authored_at(self) -> datetime:
         return self.author.when
 

@@ -66,6 +66,20 @@ def advance_reference(repository: pygit2.Repository, name: str, base: str | None
     sync_reference(repository, name)
 
 
+def compare_and_set_reference(
+    repository: pygit2.Repository, name: str, old: str | None, new: str
+) -> bool:
+    """Set a reference that still names `old` (None: that does not exist); False if it does not."""
+    with _locked_reference(repository, name) as lock:
+        found = repository.references.get(name)
+        now = None if found is None else str(found.target)
+        if now != old:
+            return False
+        lock.set_target(name, resolve_commit(repository, new).id)
+    sync_reference(repository, name)
+    return True
+
+
 def _create_commit(
     repository: pygit2.Repository,
     draft: CommitDraft,

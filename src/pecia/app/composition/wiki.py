@@ -16,9 +16,10 @@ from pecia.adapters.connectors.access import file_selection
 from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, FolderBounds, require_folder
 from pecia.adapters.connectors.folder import FolderConnector, watch_changes
 from pecia.adapters.git.repository import HistoryRepository
+from pecia.app.composition.wiki_remote import build_remote_access
 from pecia.features.lake.allowlist import load_allowlist
 from pecia.features.wiki.core.ignore import IgnoreRules
-from pecia.features.wiki.feature import wiki_feature
+from pecia.features.wiki.feature import WikiRemotes, wiki_feature
 from pecia.features.wiki.settings import WikiSettings
 from pecia.features.wiki.storage.roots import SpaceRoots, require_open
 from pecia.features.wiki.storage.scan import load_ignore_rules
@@ -27,6 +28,7 @@ from pecia.kernel.corpus.connector_kind import ConnectorContext, ConnectorKind, 
 from pecia.kernel.errors import NotFound
 from pecia.kernel.feature import Feature, FeatureContext
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
 
 IGNORED_REASON = "an ignore file of the space leaves it out"
 
@@ -38,6 +40,7 @@ def build_wiki(context: FeatureContext) -> Feature:
         context.settings.part(WikiSettings),
         HistoryRepository.open,
         build_space_roots(context.store),
+        WikiRemotes(build_remote_access(context), Confirmations(context.store, context.keyring)),
     )
 
 

@@ -7,7 +7,8 @@ SELECT count(*) FILTER (WHERE status = 'todo') AS waiting,
   FROM jobs.procrastinate_jobs WHERE status IN ('todo', 'doing', 'failed');
 
 -- name: sources
--- Sources whose last crawl failed, and those with files that could not be read.
+-- Sources whose last crawl failed, those with files that could not be read, and spaces that fail to sync with their
+-- remote.
 SELECT t.name AS tenant, s.id AS source_id, c.state = 'failed' AS failed, c.problem, u.files AS unread
   FROM lake.crawl c
   JOIN kernel.source s ON s.tenant_id = c.tenant_id AND s.id = c.source_id AND s.enabled
@@ -17,7 +18,13 @@ SELECT t.name AS tenant, s.id AS source_id, c.state = 'failed' AS failed, c.prob
        WHERE f.tenant_id = s.tenant_id AND f.source_id = s.id
          AND f.status NOT IN ('ok', 'waiting') AND f.status <> 'empty') AS u
  WHERE c.state = 'failed' OR u.files > 0
- ORDER BY c.state = 'failed' DESC, t.name, s.id;
+UNION ALL
+SELECT t.name, r.source_id, true, 'sync with its remote: ' || r.problem, 0
+  FROM wiki.remote r
+  JOIN kernel.source s ON s.tenant_id = r.tenant_id AND s.id = r.source_id AND s.enabled
+  JOIN kernel.tenant t ON t.id = r.tenant_id AND t.status = 'active'
+ WHERE r.problem IS NOT NULL
+ ORDER BY failed DESC, tenant, source_id;
 
 -- name: index_lag
 -- Indexes that have commits to apply, and for how long the oldest of these has waited. Of models that embed,

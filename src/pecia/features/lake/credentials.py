@@ -56,6 +56,11 @@ class SourceCredentials:
         self, tenant_id: UUID, source_id: str, kind: ConnectorKind
     ) -> SourceLogin | None:
         """The login; None where the source has none. Forbidden without the key."""
+        text = await self.open(tenant_id, source_id)
+        return None if text is None else kind.parse_login(text)
+
+    async def open(self, tenant_id: UUID, source_id: str) -> str | None:
+        """The credential as it was given; None where there is none. Forbidden without the key."""
         row = await self._load_row(tenant_id, source_id)
         if row is None:
             return None
@@ -68,7 +73,7 @@ class SourceCredentials:
         text = self.keyring.open_sealed_box(
             Purpose.SOURCE, _identity(tenant_id, source_id), _sealed(row)
         )
-        return kind.parse_login(text.decode())
+        return text.decode()
 
     async def publish_with_retry(self) -> None:
         """At worker startup: publish the sealing key, retrying until the database is up."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,16 +15,21 @@ from pecia.features.wiki.live.limits import LiveLimits
 from pecia.features.wiki.live.server import LiveServer
 from pecia.features.wiki.pages.routes import page_routes
 from pecia.features.wiki.preview import PreviewSettings
+from pecia.features.wiki.remote.jobs import SyncSchedule, sync_job
+from pecia.features.wiki.remote.port import RemoteAccess
+from pecia.features.wiki.remote.reconcile import SpaceReconciler
 from pecia.features.wiki.settings import WikiSettings
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.storage.roots import SpaceRoots
 from pecia.features.wiki.sync import SpaceSync
 from pecia.features.wiki.tools.batches import batch_tools
 from pecia.features.wiki.tools.config import config_tools
+from pecia.features.wiki.tools.conflicts import conflict_tools
 from pecia.features.wiki.tools.documents import FEATURE, document_tools
 from pecia.features.wiki.tools.edits import edit_tools
 from pecia.features.wiki.tools.frontmatter import frontmatter_tools
 from pecia.features.wiki.tools.links import link_tools
+from pecia.features.wiki.tools.remotes import RemoteTools, remote_tools
 from pecia.features.wiki.tools.renames import rename_tools
 from pecia.features.wiki.tools.search import search_tools
 from pecia.features.wiki.tools.shell import shell_tools
@@ -34,6 +40,7 @@ from pecia.features.wiki.tools.workflows import workflow_tools
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.feature import Feature
 from pecia.kernel.settings.account import expand_user
+from pecia.kernel.tool.confirmation import Confirmations
 
 INSTRUCTIONS = (
     f"A wiki: a folder of Markdown documents. Begin at {page_path('')}, which read_document shows: "
@@ -47,8 +54,20 @@ INSTRUCTIONS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class WikiRemotes:
+    """What syncs with git remotes need."""
+
+    access: RemoteAccess
+    confirmations: Confirmations
+
+
 def wiki_feature(
-    corpus: Corpus, settings: WikiSettings, versions: OpenVersions, roots: SpaceRoots
+    corpus: Corpus,
+    settings: WikiSettings,
+    versions: OpenVersions,
+    roots: SpaceRoots,
+    remotes: WikiRemotes,
 ) -> Feature:
     """The feature, over the spaces in the store."""
     store = roots.store
@@ -56,6 +75,8 @@ def wiki_feature(
     ways = PreviewSettings(settings.desktop_links, settings.preview_base_url)
     it = Wiki(store, corpus, configs, versions, roots, ways)
     live = LiveServer(it, LiveLimits.from_settings(settings))
+    reconciler = SpaceReconciler(it, remotes.access)
+    syncing = sync_job(reconciler)
     return Feature(
         FEATURE,
         instructions=INSTRUCTIONS,
@@ -74,14 +95,18 @@ def wiki_feature(
             *version_tools(it),
             *suggestion_tools(it),
             *transfer_tools(it),
+            *conflict_tools(it),
+            *remote_tools(RemoteTools(it, syncing, remotes.access.policy, remotes.confirmations)),
         ),
+        jobs=(syncing,),
         routes=page_routes(it),
         sockets=(live.socket(),),
         lifespan=partial(_lifespan, live, it.sync),
-        services=(roots,),
+        services=(roots, reconciler),
         background_tasks=(
             CatalogMaintenance(store, it.sync, roots).run,
             LiveCleanup(store, it.flusher).run,
+            SyncSchedule(store, syncing).run,
         ),
     )
 

@@ -8,29 +8,31 @@ A live document is changed through its CRDT: concurrent editors lose nothing.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from pathlib import Path
+from uuid import UUID
 
 import anyio
 from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.document import decode_utf8
+from pecia.features.wiki.core.names import split_extension
 from pecia.features.wiki.core.summary import EditSummary
 from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.history.message import ClientProgram, CommitNote, client_of, writer_of
 from pecia.features.wiki.live.copies import DocumentFiles, merge_files, resolve_swap
 from pecia.features.wiki.live.draft import LiveDraft, build_draft
 from pecia.features.wiki.live.file_swap import record_live_version, store_edits
-from pecia.features.wiki.live.store import CallerLiveRows
+from pecia.features.wiki.live.store import CallerLiveRows, LiveRows, SystemLiveRows
 from pecia.features.wiki.parse import parse_document
-from pecia.features.wiki.space import OpenSpace
+from pecia.features.wiki.space import OpenSpace, Wiki
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
 from pecia.features.wiki.storage.journal import JournaledFile, JournaledMove, digest
 from pecia.features.wiki.storage.scan import is_text
-from pecia.features.wiki.store import SQL
+from pecia.features.wiki.store import SQL, SpaceLocation
 from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.corpus.catalog.texts import ExtractedText
@@ -64,11 +66,36 @@ class StagedMove:
     documents: Sequence[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class WriteScope:
+    """Where a write goes, and whose it is. Without `opened`, the system writes: no right is checked
+    but that of the remote which an administrator set."""
+
+    wiki: Wiki
+    location: SpaceLocation
+    writer: str
+    client: ClientProgram | None = None
+    opened: OpenSpace | None = None
+
+    @property
+    def root(self) -> Path:
+        return self.location.root
+
+    @property
+    def tenant_id(self) -> UUID | None:
+        """For statements of the system; a caller's transaction knows its own."""
+        return self.location.tenant_id if self.opened is None else None
+
+    def rows(self, tx: Transaction) -> LiveRows:
+        kind = SystemLiveRows if self.opened is None else CallerLiveRows
+        return kind(tx, self.location)
+
+
 @dataclass(slots=True)
 class SpaceWrite:
     """The changes of one call. Paths are those before the moves, which come last."""
 
-    opened: OpenSpace
+    scope: WriteScope
     tx: Transaction
     versions: VersionDraft
     transaction: str | None = None
@@ -92,6 +119,12 @@ class SpaceWrite:
     )
     """Files as they are after `apply`."""
 
+    @property
+    def opened(self) -> OpenSpace:
+        """The space as the caller sees it. The system's writes have none."""
+        assert self.scope.opened is not None
+        return self.scope.opened
+
     async def read(self, path: str) -> bytes | None:
         """The document under the lock; None where there is none."""
         found = await self._get_draft(path)
@@ -99,7 +132,7 @@ class SpaceWrite:
 
     async def require_unchanged(self, files: Mapping[str, bytes]) -> None:
         """Require that files are as they were read before the lock."""
-        changed = await run_sync(_find_changed_file, self.opened.root, files)
+        changed = await run_sync(_find_changed_file, self.scope.root, files)
         if changed is not None:
             raise Collision("a document was changed meanwhile; try again", path=changed)
         self._known |= files
@@ -109,7 +142,9 @@ class SpaceWrite:
 
     async def require_may_write(self, *paths: str) -> None:
         """Require write access to paths, whether or not they exist."""
-        place = self.opened.location
+        if self.scope.opened is None:
+            return
+        place = self.scope.location
         wanted = [it for it in paths if it not in self._writable]
         keys = [place.key(it) for it in wanted]
         asked = {"source_id": place.source_id, "keys": keys}
@@ -130,7 +165,7 @@ class SpaceWrite:
             # Not text, so it cannot be live.
             await self._rows.end(path)
         self._files[path] = body
-        self._changes[path] = (await self._read_known(path), body)
+        self._note_change(path, await self._read_known(path), body)
 
     async def remove(self, path: str) -> None:
         """Remove the file, and close its open editors."""
@@ -141,8 +176,13 @@ class SpaceWrite:
         if (found := await self._get_draft(path)) is not None:
             was = await self._record_live_edits(path, found, was)
         self._files[path] = None
-        self._changes[path] = (was, None)
+        self._note_change(path, was, None)
         await self._rows.end(path)
+
+    def _note_change(self, path: str, was: bytes | None, body: bytes | None) -> None:
+        # History is of documents.
+        if split_extension(path)[1]:
+            self._changes[path] = (was, body)
 
     async def move(self, path: str, to: str, documents: Sequence[tuple[str, str]]) -> None:
         """Move a file or folder; `documents` are those in it, before and after."""
@@ -162,9 +202,9 @@ class SpaceWrite:
     ) -> None:
         """Prepare the changes so far as one version, by `author` if they are not the caller's."""
         text = summary.value if summary else None
-        call = self.opened.call
-        writer, client = author or (writer_of(call), client_of(call))
-        others = () if writer == writer_of(call) else (writer_of(call),)
+        own = self.scope
+        writer, client = author or (own.writer, own.client)
+        others = () if writer == own.writer else (own.writer,)
         note = CommitNote(writer, subject, tuple(docs), text, client, others)
         before = {path: was for path, (was, _) in self._changes.items()}
         after = {path: body for path, (_, body) in self._changes.items()}
@@ -177,14 +217,14 @@ class SpaceWrite:
         prepared = self.versions.prepared
         if not self._files and not self._moves and prepared is None:
             return
-        root, recovery = self.opened.root, self.opened.wiki.recovery
+        root, recovery = self.scope.root, self.scope.wiki.recovery
         moves = [await run_sync(_journal_move, root, it.old, it.new) for it in self._moves]
         files = [
             JournaledFile(path, await self._read_known(path), digest(body))
             for path, body in self._files.items()
         ]
         self.transaction = await recovery.begin(
-            self.tx, self.opened.location, prepared, tuple(moves), tuple(files)
+            self.tx, self.scope.location, prepared, tuple(moves), tuple(files)
         )
         for it in self._moves:
             await self._apply_move(it)
@@ -200,34 +240,48 @@ class SpaceWrite:
         return {old: new for it in self._moves for old, new in it.documents}
 
     async def _apply_move(self, move: StagedMove) -> None:
-        place = self.opened.location
-        await run_sync(disk.move, self.opened.root, move.old, move.new)
+        place, tenant_id = self.scope.location, self.scope.tenant_id
+        await run_sync(disk.move, self.scope.root, move.old, move.new)
         for old, new in move.documents:
-            await texts.move(self.tx, place.source_id, place.key(old), place.key(new))
+            key, to = place.key(old), place.key(new)
+            await texts.move(self.tx, place.source_id, key, to, tenant_id=tenant_id)
             await self._rows.move(old, new)
 
     async def _apply_files(self, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> None:
-        """Change files, on disk and in the store; each with its new bytes and those before."""
-        root, place = self.opened.root, self.opened.location
+        """Change files, on disk and in the store; each with its new bytes and those before.
+
+        The store has the texts of documents. Other files are read by the lake.
+        """
+        root, place = self.scope.root, self.scope.location
         bodies = {path: body for path, (body, _) in files.items() if body is not None}
         swaps = [(path, body, files[path][1]) for path, body in bodies.items()]
         stamps = await run_sync(disk.replace_many, root, swaps)
-        self.written = {path: (stamps[path], body) for path, body in bodies.items()}
+        documents = {path: body for path, body in bodies.items() if split_extension(path)[1]}
+        self.written = {path: (stamps[path], body) for path, body in documents.items()}
         rows: list[tuple[FileMetadata, ExtractedText]] = []
-        for path, body in bodies.items():
+        for path, body in documents.items():
             facts, stored = await parse_document(place, path, body, stamps[path])
-            author = with_writer(stored.extractor, [writer_of(self.opened.call)])
+            author = with_writer(stored.extractor, [self.scope.writer])
             rows.append((facts, replace(stored, extractor=author)))
         # Few statements for all of them: a rename may rewrite the links of thousands.
-        await texts.put_many(self.tx, rows)
+        await texts.put_many(self.tx, rows, tenant_id=self.scope.tenant_id)
         for path, (body, was) in files.items():
             if body is None and was is not None:
                 await run_sync(disk.remove_known, root, path, was)
-                await texts.remove(self.tx, place.source_id, place.key(path))
+                await self._remove_text(path)
+
+    async def _remove_text(self, path: str) -> None:
+        place, tenant_id = self.scope.location, self.scope.tenant_id
+        try:
+            await texts.remove(self.tx, place.source_id, place.key(path), tenant_id=tenant_id)
+        except NotFound:
+            # A file that is no document may not have been read by the lake yet.
+            if split_extension(path)[1]:
+                raise
 
     @property
-    def _rows(self) -> CallerLiveRows:
-        return CallerLiveRows(self.tx, self.opened.location)
+    def _rows(self) -> LiveRows:
+        return self.scope.rows(self.tx)
 
     async def _get_draft(self, path: str) -> LiveDraft | None:
         """The live draft, locked, if the document is live and we may write it."""
@@ -239,7 +293,7 @@ class SpaceWrite:
         row = await self._rows.find(path)
         if row is None:
             return None
-        files = DocumentFiles(self.opened.location, path)
+        files = DocumentFiles(self.scope.location, path)
         row, copies = await resolve_swap(self._rows, row, files)
         mine = build_draft(row, await self._rows.changes(row), copies)
         try:
@@ -257,7 +311,7 @@ class SpaceWrite:
         """Apply the change to the live document. The file is flushed after commit."""
         was = await self._record_live_edits(path, found, await self._read_disk(path))
         rewrite = found.rewrite if base is MergeBase.DOCUMENT else found.rewrite_file
-        rewrite(text, writer_of(self.opened.call))
+        rewrite(text, self.scope.writer)
         self._changes[path] = (was, found.text.encode())
         if found.added:
             await store_edits(self._rows, found)
@@ -273,7 +327,7 @@ class SpaceWrite:
     async def _calm(self, path: str) -> bytes | None:
         """The file once no program has it open for writing, or after the last retry."""
         for _ in range(MAX_POLLS):
-            found = await run_sync(disk.read_snapshot, self.opened.root, path)
+            found = await run_sync(disk.read_snapshot, self.scope.root, path)
             if found is None or not found.is_open:
                 return None if found is None else found.body
             await anyio.sleep(POLL_INTERVAL_S)
@@ -281,7 +335,7 @@ class SpaceWrite:
 
     async def _read_disk(self, path: str) -> bytes | None:
         try:
-            return await run_sync(disk.read, self.opened.root, path)
+            return await run_sync(disk.read, self.scope.root, path)
         except NotFound:
             return None
 
@@ -289,35 +343,54 @@ class SpaceWrite:
 @asynccontextmanager
 async def begin_space_write(opened: OpenSpace) -> AsyncGenerator[SpaceWrite]:
     """Wait for the lock, make the staged changes at the end, and undo them if anything fails."""
-    call, place, recovery = opened.call, opened.location, opened.wiki.recovery
+    call = opened.call
+    scope = WriteScope(opened.wiki, opened.location, writer_of(call), client_of(call), opened)
+    async with _writing(scope, opened.wiki.store.writing(call.caller, call.trace)) as writer:
+        yield writer
+
+
+@asynccontextmanager
+async def begin_system_write(
+    wiki: Wiki, place: SpaceLocation, writer: str
+) -> AsyncGenerator[SpaceWrite]:
+    """The same for a sync with a remote, which no caller asked for."""
+    async with _writing(WriteScope(wiki, place, writer), wiki.store.system()) as made:
+        yield made
+
+
+@asynccontextmanager
+async def _writing(
+    scope: WriteScope, transaction: AbstractAsyncContextManager[Transaction]
+) -> AsyncGenerator[SpaceWrite]:
+    place, recovery = scope.location, scope.wiki.recovery
     writer: SpaceWrite | None = None
     try:
-        async with opened.wiki.store.writing(call.caller, call.trace) as tx:
+        async with transaction as tx:
             await tx.execute(SQL["lock_space"], **place.sql_params())
             if await recovery.settle(tx, place):
                 raise Collision("an interrupted write was undone just now; try again")
-            writer = SpaceWrite(opened, tx, VersionDraft(opened.history))
+            writer = SpaceWrite(scope, tx, VersionDraft(recovery.history(place)))
             yield writer
             await writer.apply()
     except BaseException:
         if writer is not None and writer.transaction is not None:
             with anyio.CancelScope(shield=True):
-                await _undo(opened)
+                await _undo(scope)
         raise
     with anyio.CancelScope(shield=True):
         if writer.transaction is not None:
-            opened.wiki.sync.record_write(place, writer.written, writer.moved)
+            scope.wiki.sync.record_write(place, writer.written, writer.moved)
             await recovery.finish(place, writer.transaction)
-        await opened.wiki.flusher.flush_many(place, writer.pending_flushes)
+        await scope.wiki.flusher.flush_many(place, writer.pending_flushes)
 
 
-async def _undo(opened: OpenSpace) -> None:
+async def _undo(scope: WriteScope) -> None:
     """The journal says what was done, and the store whether it was committed all the same."""
     try:
-        await opened.wiki.recovery.recover(opened.location)
+        await scope.wiki.recovery.recover(scope.location)
     except PeciaError as error:
         # The journal stays, and the next call recovers from it.
-        _log.failure("wiki.write_recovered", error, space=opened.space.source_id)
+        _log.failure("wiki.write_recovered", error, space=scope.location.source_id)
 
 
 def _find_changed_file(root: Path, files: Mapping[str, bytes]) -> str | None:

@@ -31,7 +31,7 @@ CONTEXT = "confirmation"
 KEY = "confirm"
 FORM: Mapping[str, Json] = {"type": "object", "properties": {}}
 
-ConfirmationKind: TypeAlias = Literal["folder", "program", "removal", "tools"]
+ConfirmationKind: TypeAlias = Literal["folder", "program", "remote", "removal", "tools"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,12 +246,12 @@ def _require_folder(text: str) -> None:
     """A repository URL is not a folder, and is not cloned."""
     if _REMOTE.match(text):
         raise InvalidFormat(
-            "a space is a folder of the server's machine; a git remote cannot be one yet",
+            "a space is a folder of the server's machine, not a git remote",
             field="folder",
             expected="a path",
             got=text[:200],
-            hint="clone it there and add the folder, or read it only: pecia source add ID --git "
-            "URL",
+            hint="add an empty folder, then connect it: pecia space remote NAME URL; or read it "
+            "only: pecia source add ID --git URL",
         )
 
 

@@ -59,6 +59,14 @@ SELECT id FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(sourc
 -- name: end_live
 DELETE FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s;
 
+-- name: live_keys
+-- System: those of these documents that are live.
+SELECT key FROM wiki.live
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s::text[]);
+
+-- name: move_live
+UPDATE wiki.live SET key = %(to)s WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s;
+
 -- name: unfiled
 -- System: documents of a space whose files are behind, or were recently replaced.
 SELECT l.key FROM wiki.live l

@@ -97,6 +97,14 @@ class LiveRows(Protocol):
         """End the live document; open editors are notified."""
         ...
 
+    async def find_live(self, paths: Sequence[str]) -> set[str]:
+        """Those of these documents that are live."""
+        ...
+
+    async def move(self, path: str, to: str) -> None:
+        """Rename the live document, with all its edits."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class SystemLiveRows:
@@ -168,6 +176,18 @@ class SystemLiveRows:
             SQL["end_live"], **self.location.sql_params(), key=self.location.key(path)
         )
 
+    async def find_live(self, paths: Sequence[str]) -> set[str]:
+        keys = [self.location.key(it) for it in paths]
+        rows = await self.tx.fetch_all(SQL["live_keys"], **self.location.sql_params(), keys=keys)
+        return {row["key"].removeprefix(self.location.prefix) for row in rows}
+
+    async def move(self, path: str, to: str) -> None:
+        place = self.location
+        asked = {**place.sql_params(), "key": place.key(path), "to": place.key(to)}
+        # There is no file at the new key, so no document there is live.
+        await self.tx.execute(SQL["end_live"], **place.sql_params(), key=place.key(to))
+        await self.tx.execute(SQL["move_live"], **asked)
+
 
 @dataclass(frozen=True, slots=True)
 class CallerLiveRows:
@@ -181,7 +201,6 @@ class CallerLiveRows:
         return _parse_row(await self.tx.fetch_optional(SQL["my_live"], **asked))
 
     async def find_live(self, paths: Sequence[str]) -> set[str]:
-        """Those of these documents that are live."""
         asked = {
             "source_id": self.location.source_id,
             "keys": [self.location.key(it) for it in paths],
@@ -214,7 +233,6 @@ class CallerLiveRows:
         await self.tx.execute(SQL["end_my_live"], **asked)
 
     async def move(self, path: str, to: str) -> None:
-        """Rename the live document, with all its edits."""
         place = self.location
         asked = {"source_id": place.source_id, "key": place.key(path), "to": place.key(to)}
         await self.tx.execute(SQL["move_my_live"], **asked)

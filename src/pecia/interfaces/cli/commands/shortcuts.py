@@ -70,6 +70,33 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
         "space set", "admin.set_space", "Switch a space off or on, or trim it.", ("name",)
     ),
     ToolShortcut(
+        "space remote",
+        "admin.set_space_remote",
+        "Sync a space with a git repository: --mode pull or pull_and_push.",
+        ("name", "url"),
+    ),
+    ToolShortcut("space sync", "admin.sync_space", "Sync a space with its remote now.", ("name",)),
+    ToolShortcut(
+        "space status",
+        "admin.space_remote_status",
+        "The remote of a space, and how it fares.",
+        ("name",),
+    ),
+    ToolShortcut(
+        "space conflicts",
+        "wiki.list_conflicts",
+        "Files that contradict the remote's.",
+        ("space",),
+        columns=("path", "kind", "author", "subject", "since"),
+    ),
+    ToolShortcut(
+        "space disconnect",
+        "admin.remove_space_remote",
+        "Stop syncing a space with its remote.",
+        ("name",),
+        removes="Stop syncing the space {name}? Its files stay; open conflicts are forgotten.",
+    ),
+    ToolShortcut(
         "space remove",
         "admin.remove_space",
         "Stop serving a folder.",

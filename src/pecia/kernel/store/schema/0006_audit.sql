@@ -104,7 +104,7 @@ CREATE TABLE kernel.confirmation (
     id text COLLATE "C" NOT NULL CHECK (length(id) BETWEEN 8 AND 40),
     user_id uuid NOT NULL,
     tool text COLLATE "C" NOT NULL CHECK (length(tool) <= 200),
-    kind text COLLATE "C" NOT NULL CHECK (kind IN ('folder', 'program', 'removal', 'tools')),
+    kind text COLLATE "C" NOT NULL CHECK (kind IN ('folder', 'program', 'remote', 'removal', 'tools')),
     question text NOT NULL CHECK (length(question) <= 20000),
     digest bytea NOT NULL CHECK (length(digest) = 32),
     asked_at timestamptz NOT NULL DEFAULT now(),
