@@ -58,13 +58,14 @@ def test_text_without_spaces_is_found_by_pairs_and_by_single_signs() -> None:
 
 def test_a_plain_word_of_a_question_asks_for_no_file_that_is_called_so() -> None:
     """Else `default.md` answers every question for a default."""
+    rest = " and all the rest" * 30  # As long as chunks are.
     others = [
-        IndexEntry(it, it, key=f"pages/{it}.md", body=f"A page on settings, and default {it}")
+        IndexEntry(it, it, key=f"pages/{it}.md", body=f"Settings, and default {it}{rest}")
         for it in range(10, 40)
     ]
     index = holding(
-        IndexEntry(1, 1, key="ddl/default.md", body="A column has a value by default"),
-        IndexEntry(2, 2, key="net/connect.md", body="By default the server listens on port 5432"),
+        IndexEntry(1, 1, key="ddl/default.md", body=f"A column has a value by default{rest}"),
+        IndexEntry(2, 2, key="net/connect.md", body=f"By default the port is 5432{rest}"),
         *others,
     )
     assert found(index, "What is the default port?")[0] == 2

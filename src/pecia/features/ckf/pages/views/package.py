@@ -96,7 +96,11 @@ def _cover(shown: PackagePage) -> Html:
         tag("h1", shown.title or text_of(metadata, "source_title") or "A package"),
         tag("p", shown.about, class_="about") if shown.about is not None else None,
         _staleness(shown.stale),
-        tag("dl", (_pair(humanize(key), it.removesuffix(MIDNIGHT)) for key, it in facts), class_="cover"),
+        tag(
+            "dl",
+            (_pair(humanize(key), it.removesuffix(MIDNIGHT)) for key, it in facts),
+            class_="cover",
+        ),
         tag("div", shown.actions, class_="actions") if shown.actions is not None else None,
         class_="title",
     )
