@@ -50,7 +50,12 @@ class Server:
     def memory_mb(self) -> dict[str, float]:
         """Resident memory of the server itself, and of the worker child."""
         server = psutil.Process(self.process.pid)
-        worker = [it for it in server.children() if "worker" in it.cmdline()]
+        # One that was forked has the command of its server.
+        worker = [
+            it
+            for it in server.children()
+            if "worker" in it.cmdline() or it.cmdline() == server.cmdline()
+        ]
         return {
             "server": round(server.memory_info().rss / 1e6, 1),
             "worker": round(sum(it.memory_info().rss for it in worker) / 1e6, 1),

@@ -113,6 +113,40 @@ async def test_a_child_that_is_killed_is_followed_by_another(tmp_path: Path) -> 
         group.cancel_scope.cancel()
 
 
+@only_linux
+async def test_a_forked_child_keeps_nothing_of_its_parent_and_dies_with_it(tmp_path: Path) -> None:
+    parent = await anyio.open_process([sys.executable, SCRIPT, "forked", str(tmp_path)])
+    async with parent:
+        child = await child_in(tmp_path)
+        # Its own three, and the one by which it looked.
+        assert (tmp_path / "descriptors").read_text() == "0 1 2 3"
+        assert child.ppid() == parent.pid
+        parent.kill()
+        await gone(child)
+
+
+@only_linux
+async def test_a_forked_child_that_is_killed_is_followed_by_a_program(tmp_path: Path) -> None:
+    parent = await anyio.open_process([sys.executable, SCRIPT, "forked", str(tmp_path)])
+    async with parent:
+        first = await child_in(tmp_path)
+        (tmp_path / "alive").unlink()
+        first.kill()
+        second = await child_in(tmp_path)
+        assert second.cmdline()[-2:] == ["child", str(tmp_path)]
+        parent.kill()
+        await gone(second)
+
+
+@only_linux
+async def test_a_forked_child_whose_turn_never_comes_ends_with_nothing_done(tmp_path: Path) -> None:
+    done = await anyio.run_process([sys.executable, SCRIPT, "waiting", str(tmp_path)])
+    assert done.returncode == 0
+    assert (tmp_path / "waiting").read_text().split()
+    assert (tmp_path / "left").read_text() == "none"
+    assert not (tmp_path / "alive").exists()
+
+
 def test_the_command_is_the_worker_of_this_python() -> None:
     assert worker_command("/usr/bin/python3") == [
         "/usr/bin/python3",

@@ -114,6 +114,7 @@ def test_undo_leaves_every_file_as_it_was_byte_for_byte(ana: User) -> None:
     assert left.pop(".pecia/mcp-status.json")
     assert left == before
     assert not (ana.home / ".cursor" / "skills").exists()
+    assert not (ana.home / ".agents").exists()
 
 
 def test_undo_takes_out_our_hooks_where_the_file_changed_meanwhile(ana: User) -> None:

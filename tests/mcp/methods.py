@@ -70,7 +70,9 @@ def _words() -> Iterator[str]:
     yield "Without the capability of the client, a tool that needs it fails with `UNPROCESSABLE`"
     yield "in the older revisions and with `-32021` in 2026-07-28."
     yield "The tasks extension (`tasks/get`, `tasks/update`, `tasks/cancel`) is served in"
-    yield "2026-07-28 to clients that declare it.\n"
+    yield "2026-07-28 to clients that declare it."
+    yield "The skills extension (`skills/list`, `skills/get`) is declared in 2026-07-28, and served"
+    yield "in every revision.\n"
 
 
 def _table() -> Iterator[str]:

@@ -27,6 +27,13 @@ from pecia.kernel.tool.model import AnyTool, ForeignTool
 _log = Log(__name__)
 
 
+def import_features() -> None:
+    """Import the modules of every built-in feature, before a process forks."""
+    for registration in (*CONTENT_FEATURES, *OVERSIGHT_FEATURES):
+        if registration.build is not None:
+            resolve_name(registration.build)
+
+
 def build_features(
     settings: Settings,
     store: Store,

@@ -18,6 +18,7 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.dynamic_tools import DynamicTools
 from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
+from pecia.kernel.tool.skill import ListSkills
 
 T = TypeVar("T")
 
@@ -87,6 +88,8 @@ class Feature:
     resources: tuple[Resource, ...] = ()
     templates: tuple[ResourceTemplate, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    skills: ListSkills | None = None
+    """Agent Skills that it serves, which differ by caller."""
     routes: tuple[FeatureRoute, ...] = ()
     sockets: tuple[FeatureSocket, ...] = ()
     jobs: tuple[Job, ...] = ()

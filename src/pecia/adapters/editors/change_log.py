@@ -29,6 +29,8 @@ class EditedFile:
     changes: tuple[TextChange, ...] = ()
     is_made: bool = False
     """Whether there was no file before."""
+    made_folders: tuple[str, ...] = ()
+    """Folders that were made for it, the innermost first."""
 
 
 def find_change(before: str, after: str) -> TextChange:
@@ -65,14 +67,18 @@ class ChangeLog:
             return {path: _parse_change(it) for path, it in found.items()}
         return {}
 
-    def add(self, path: Path, before: str | None, after: str) -> None:
-        """Note that a file was changed."""
+    def add(
+        self, path: Path, before: str | None, after: str, made_folders: Sequence[Path] = ()
+    ) -> None:
+        """Note that a file was changed, and which folders were made for it."""
         log = self.read()
         known = log.get(str(path))
         if known is None or take_back(before or "", known) is None:
             known = EditedFile(is_made=before is None)
         change = find_change(before or "", after)
-        self._write({**log, str(path): replace(known, changes=(*known.changes, change))})
+        made = (*known.made_folders, *map(str, made_folders))
+        noted = replace(known, changes=(*known.changes, change), made_folders=made)
+        self._write({**log, str(path): noted})
 
     def forget(self, paths: Sequence[Path]) -> None:
         """Note that what was changed was taken back."""
@@ -92,9 +98,11 @@ class ChangeLog:
 
 def _parse_change(found: Mapping[str, Any]) -> EditedFile:
     changes = tuple(TextChange(it["old"], it["new"]) for it in found["changes"])
-    return EditedFile(changes, bool(found["is_made"]))
+    folders = tuple(str(it) for it in found.get("made_folders", ()))
+    return EditedFile(changes, bool(found["is_made"]), folders)
 
 
 def _change_document(it: EditedFile) -> dict[str, Json]:
     changes: list[Json] = [{"old": one.old, "new": one.new} for one in it.changes]
-    return {"is_made": it.is_made, "changes": changes}
+    made: dict[str, Json] = {"made_folders": [*it.made_folders]} if it.made_folders else {}
+    return {"is_made": it.is_made, "changes": changes, **made}

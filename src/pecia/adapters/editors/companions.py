@@ -108,11 +108,12 @@ class CompanionFiles:
     def _write(self, file: Path, before: str | None, planned: EntryPlan) -> None:
         if planned.text is None or self.dry_run:
             return
+        made = [it for it in file.parents if not it.exists()]
         file.parent.mkdir(parents=True, exist_ok=True)
         config_file.replace_text(file, planned.text, was=before)
         # Without its line it is still found and taken out, if not byte for byte.
         with suppress(OSError, PeciaError):
-            self.log.add(file, before, planned.text)
+            self.log.add(file, before, planned.text, made)
 
     def _remove(
         self, client: HookClient, what: Literal["hooks", "skill"], file: Path
@@ -126,6 +127,7 @@ class CompanionFiles:
             if planned.text is not None and not self.dry_run:
                 is_own = planned.text == "" and (change is None or change.is_made)
                 _put_back(file, planned.text, text, is_own=is_own)
+                _remove_empty(change.made_folders if change else ())
                 self.log.forget([file])
         except (PeciaError, OSError) as error:
             return CompanionOutcome(client, what, file, "failed", _message(error))
@@ -159,6 +161,13 @@ def _put_back(file: Path, text: str, was: str, *, is_own: bool) -> None:
         if folder.name in ("pecia", "skills", "plugins"):
             with suppress(OSError):
                 folder.rmdir()
+
+
+def _remove_empty(folders: Sequence[str]) -> None:
+    """Folders that were made for the file, unless somebody has put something there since."""
+    for folder in folders:
+        with suppress(OSError):
+            Path(folder).rmdir()
 
 
 def _message(error: PeciaError | OSError) -> str:

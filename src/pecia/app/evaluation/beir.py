@@ -78,7 +78,7 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise NotFound(f"there is no {path.name} in {path.parent.name}", file=path.name) from None
+        raise NotFound(f"there is no file {path}", file=str(path)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidFormat(f"{path.name} cannot be read: {error}", field=path.name) from None
     return ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())

@@ -8,6 +8,7 @@ from pecia.features.cascade.registry import CascadeOrigin, CascadeRegistry
 from pecia.features.cascade.reports import report_route
 from pecia.features.cascade.resources import cascade_resource, cascade_template
 from pecia.features.cascade.search import ConceptSearcher
+from pecia.features.cascade.skills import CascadeSkills
 from pecia.features.cascade.store import StoreSources
 from pecia.features.cascade.tools.concepts import FEATURE, cascade_tools
 from pecia.features.cascade.trust import TrustFile
@@ -53,6 +54,7 @@ def cascade_feature(cascades: CascadeRegistry, searcher: ConceptSearcher | None 
         tools=cascade_tools(cascades, searcher or ConceptSearcher()),
         resources=(cascade_resource(cascades),),
         templates=(cascade_template(cascades),),
+        skills=CascadeSkills(cascades).list_skills,
         routes=(report_route(cascades),),
         services=(cascades,),
         overview=overview,

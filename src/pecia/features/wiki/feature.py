@@ -19,6 +19,7 @@ from pecia.features.wiki.remote.jobs import SyncSchedule, sync_job
 from pecia.features.wiki.remote.port import RemoteAccess
 from pecia.features.wiki.remote.reconcile import SpaceReconciler
 from pecia.features.wiki.settings import WikiSettings
+from pecia.features.wiki.skills import WikiSkills
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.storage.roots import SpaceRoots
 from pecia.features.wiki.sync import SpaceSync
@@ -99,6 +100,7 @@ def wiki_feature(
             *remote_tools(RemoteTools(it, syncing, remotes.access.policy, remotes.confirmations)),
         ),
         jobs=(syncing,),
+        skills=WikiSkills(it).list_skills,
         routes=page_routes(it),
         sockets=(live.socket(),),
         lifespan=partial(_lifespan, live, it.sync),

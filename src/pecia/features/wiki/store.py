@@ -135,7 +135,10 @@ def _select_row(
     names = [str(it["name"]) for it in found]
     some = ", ".join(names[:MAX_NAMED_SPACES]) + (", …" if len(names) > MAX_NAMED_SPACES else "")
     raise MissingField(
-        f'Field "space" is required: there are several: {some}', field="space", allowed=[*names]
+        f'Field "space" is required: there are several: {some}',
+        field="space",
+        allowed=[*names],
+        hint=f'Call it again with "space": "{names[0]}", or another of them.',
     )
 
 

@@ -54,7 +54,7 @@ def run(words: Sequence[str]) -> int:
         terminal.info("stopped")
         return EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the outermost handler.
-        return _report_failure(terminal, error)
+        return _report_failure(terminal, error, words)
 
 
 def _answer_from_tables(words: Sequence[str]) -> int | None:
@@ -168,19 +168,33 @@ def _unknown_command(words: Sequence[str]) -> "PeciaError":
     )
 
 
-def _report_failure(terminal: "Terminal", error: Exception) -> int:
+def _report_failure(terminal: "Terminal", error: Exception, words: Sequence[str]) -> int:
     from pecia.interfaces.cli.output.terminal import CommandUsageError
     from pecia.kernel.errors import PeciaError
 
     if isinstance(error, CommandUsageError):
-        terminal.print_error(error.error)
+        terminal.print_error(_with_way_on(error.error, words))
         return EXIT_MISUSED
     cause = unwrap_group(error)
     if isinstance(cause, PeciaError):
-        return terminal.print_error(cause)
+        return terminal.print_error(_with_way_on(cause, words))
     if (code := _typer_failure(terminal, error)) is not None:
         return code
     return terminal.print_crash(cause if isinstance(cause, Exception) else error)
+
+
+def _with_way_on(error: "PeciaError", words: Sequence[str]) -> "PeciaError":
+    """The error of a wrong value with the help of its command, where it has no hint of its own."""
+    from pecia.kernel.errors import BadArgument, NotFound, Unprocessable
+
+    is_wrong_value = isinstance(error, BadArgument | NotFound | Unprocessable)
+    if not is_wrong_value or error.fields.get("hint", error.code.hint) != error.code.hint:
+        return error
+    for length in (3, 2, 1):
+        if (command := " ".join(words[:length])) in ENTRIES:
+            error.fields = {**error.fields, "hint": f"pecia {command} --help"}
+            break
+    return error
 
 
 def _typer_failure(terminal: "Terminal", error: Exception) -> int | None:

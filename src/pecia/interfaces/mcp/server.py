@@ -37,6 +37,8 @@ from pecia.interfaces.mcp.methods.channel import (
 )
 from pecia.interfaces.mcp.methods.request_state import request_state_middleware
 from pecia.interfaces.mcp.methods.resources import ResourceHandlers
+from pecia.interfaces.mcp.methods.skills import EXTENSION as SKILLS_EXTENSION
+from pecia.interfaces.mcp.methods.skills import SkillHandlers, SkillParams
 from pecia.interfaces.mcp.methods.subscriptions import Subscriptions, requested_uris
 from pecia.interfaces.mcp.methods.tasks import McpTaskStore, TaskParams, TaskUpdateParams
 from pecia.interfaces.mcp.methods.tool_list import TTL_MS, VERSION_META_KEY, ToolListCache
@@ -113,10 +115,11 @@ def make_server(
         _Handshake(services.subscriptions, InstructionWriter(endpoint, services.app.features)),
     ]
     _serve_tools(server, services, listings)
-    resources = ResourceHandlers(services.app, endpoint)
+    resources = SkillHandlers(services.app, endpoint)
     _serve_resources(server, resources)
     _serve_subscriptions(server, services.subscriptions, resources)
     _serve_tasks(server, services.tasks)
+    _serve_skills(server, resources)
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
     return server
 
@@ -170,6 +173,12 @@ def _serve_tasks(server: Server[Any], tasks: McpTaskStore) -> None:
     server.add_request_handler("tasks/get", TaskParams, tasks.get)
     server.add_request_handler("tasks/update", TaskUpdateParams, tasks.update)
     server.add_request_handler("tasks/cancel", TaskParams, tasks.cancel)
+
+
+def _serve_skills(server: Server[Any], skills: SkillHandlers) -> None:
+    server.extensions[SKILLS_EXTENSION] = {}
+    server.add_request_handler("skills/list", PaginatedRequestParams, skills.list_skills)
+    server.add_request_handler("skills/get", SkillParams, skills.get_skill)
 
 
 async def _set_level(ctx: Context, params: SetLevelRequestParams) -> EmptyResult:

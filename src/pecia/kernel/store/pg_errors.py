@@ -87,7 +87,9 @@ def _taken(error: psycopg.Error) -> PeciaError:
     # Under row-level security the database does not say which value it was, only which rule.
     rule = (error.diag.constraint_name or "").removesuffix("_key").removesuffix("_pkey")
     field = rule.split("tenant_id_")[-1] or "value"
-    return Conflict(f"this {field} exists already", field=field)
+    return Conflict(
+        f"this {field} exists already", field=field, hint=f"Choose another {field}, or change it."
+    )
 
 
 def _referred(error: psycopg.Error) -> PeciaError:

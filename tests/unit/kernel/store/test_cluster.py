@@ -21,6 +21,7 @@ from pecia.kernel.store.cluster.conf import (
     SETTINGS,
     choose_shared_buffers_mb,
     choose_sync_method,
+    read_data_bytes,
     read_memory_bytes,
     render_server_conf,
 )
@@ -119,6 +120,16 @@ def test_nothing_is_ever_traded_for_durability_or_heard_from_a_network() -> None
 )
 def test_the_server_may_hold_a_quarter_of_the_memory(memory_gb: float, shared: int) -> None:
     assert choose_shared_buffers_mb(int(memory_gb * 2**30)) == shared
+
+
+def test_a_small_database_holds_less_and_a_large_one_its_quarter(tmp_path: Path) -> None:
+    memory = 24 * 2**30
+    sizes = [choose_shared_buffers_mb(memory, it * 2**20) for it in (0, 100, 1000, 9000)]
+    assert sizes == [512, 512, 2000, 6144]
+    assert choose_shared_buffers_mb(2**30, 0) == 256
+    (tmp_path / "base" / "5").mkdir(parents=True)
+    (tmp_path / "base" / "5" / "1259").write_bytes(b"x" * 8192)
+    assert (read_data_bytes(tmp_path), read_data_bytes(tmp_path / "none")) == (8192, 0)
 
 
 def test_a_container_has_no_more_memory_than_it_was_given(tmp_path: Path) -> None:

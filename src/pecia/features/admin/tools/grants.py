@@ -26,6 +26,10 @@ PER_FILE_NOTE = (
     "This source is trimmed per file: a reader of the source sees that it is there, and its files "
     "by grants on folders or files. The folder / is all of them."
 )
+OPEN_NOTE = (
+    "This source is open: everybody of the tenant reads all of it, whatever is granted to readers. "
+    "To show it only to whom it is granted: "
+)
 GRANTEE_DESCRIPTION = (
     "`user:ana`, `group:staff`, `everyone`, or a name as `email::ana@example.org`."
 )
@@ -161,13 +165,22 @@ async def _load_grants(tx: Transaction, source: catalog.Source) -> GrantsOut:
     """The grants the caller may see, even after they removed their own access to the source."""
     rows = await tx.fetch_all(SQL["grants"], source_id=source.source_id)
     grants = [_format_grant(**it) for it in rows]
-    reads_nothing = any(it.role == "reader" and it.folder is None for it in grants)
     return GrantsOut(
         source_id=source.source_id,
         trim_mode=source.trim_mode,
         grants=grants,
-        note=PER_FILE_NOTE if source.trim_mode == "per_file" and reads_nothing else "",
+        note=_describe_limits(source, grants),
     )
+
+
+def _describe_limits(source: catalog.Source, grants: list[GrantOut]) -> str:
+    """What these grants do not do, in this mode of trimming."""
+    if source.trim_mode == "open":
+        command = "space set" if source.protocol == "wiki" else "source set"
+        name = source.source_id.removeprefix("wiki:")
+        return f"{OPEN_NOTE}pecia {command} {name} --trim-mode per_file"
+    reads_nothing = any(it.role == "reader" and it.folder is None for it in grants)
+    return PER_FILE_NOTE if source.trim_mode == "per_file" and reads_nothing else ""
 
 
 def _format_grant(principal: str, role: str, folder: str | None) -> GrantOut:

@@ -85,6 +85,14 @@ class SpaceConfigOut(Output):
     enabled: bool
     trim_mode: str
     added: bool
+    note: str = Field(default="", description="What to know of it, if anything.")
+
+
+class RemovedSpaceOut(Output):
+    source_id: str
+    name: str
+    removed: bool = True
+    folder: str = Field(description="Where its files stay.")
 
 
 class SpaceConfigsOut(Output):
@@ -131,7 +139,8 @@ class SpaceTools:
             await catalog.add_source(
                 tx, PREFIX + name, protocol="wiki", trim_mode=trim_mode, config=config
             )
-            return _format_space(await _load_space(tx, name), added=True)
+            note = await catalog.describe_overlap(tx, PREFIX + name, folder)
+            return _format_space(await _load_space(tx, name), added=True, note=note)
 
     async def list_spaces(self, call: Call, ask: PageInput) -> SpaceConfigsOut:
         """The folders that are served as wikis, by name."""
@@ -151,9 +160,7 @@ class SpaceTools:
                 new_name = catalog.validate_source_name(ask.new_name, field="new_name")
                 # It may always take back the name that its id has.
                 if PREFIX + new_name != row["source_id"] and await _is_taken(tx, new_name):
-                    raise Conflict(
-                        f"the name {new_name!r} belongs to another source", field="new_name"
-                    )
+                    raise _taken_name(new_name, "new_name")
                 renamed = {"source_id": row["source_id"], "new_name": new_name}
                 if not await tx.execute(SQL["rename_space"], **renamed):
                     raise NotFound(
@@ -172,7 +179,7 @@ class SpaceTools:
             )
             return _format_space(await _load_space(tx, ask.name))
 
-    async def remove_space(self, call: Call, ask: SpaceTarget) -> SpaceConfigOut:
+    async def remove_space(self, call: Call, ask: SpaceTarget) -> RemovedSpaceOut:
         """Stop serving a folder. Its files and their history stay where they are."""
         async with self.store.writing(call.caller, call.trace) as tx:
             row = await _load_space(tx, ask.name)
@@ -183,7 +190,7 @@ class SpaceTools:
                     hint=f"pecia space set {ask.name} --enabled false keeps writers out",
                 )
             await catalog.remove_source(tx, row["source_id"])
-        return _format_space(row)
+        return RemovedSpaceOut(source_id=row["source_id"], name=row["name"], folder=row["folder"])
 
     async def _require_confirmation(
         self, call: Call, folder: str, name: str | None, trim_mode: TrimMode
@@ -234,7 +241,7 @@ def space_tools(
             "remove_space",
             admin,
             SpaceTarget,
-            SpaceConfigOut,
+            RemovedSpaceOut,
             it.remove_space,
             read_only=False,
             destructive=True,
@@ -279,8 +286,8 @@ def _absolute(text: str) -> str:
     return str(path)
 
 
-def _format_space(row: dict[str, Any], *, added: bool = False) -> SpaceConfigOut:
-    return SpaceConfigOut(**row, added=added)
+def _format_space(row: dict[str, Any], *, added: bool = False, note: str = "") -> SpaceConfigOut:
+    return SpaceConfigOut(**row, added=added, note=note)
 
 
 async def _load_space(tx: Transaction, name: str) -> dict[str, Any]:
@@ -293,7 +300,9 @@ async def _load_space(tx: Transaction, name: str) -> dict[str, Any]:
 def _require_same_name(space: SpaceConfigOut, name: str | None) -> SpaceConfigOut:
     if name is not None and name != space.name:
         raise Conflict(
-            f"{space.folder} is served already, as the space {space.name!r}", space=space.name
+            f"{space.folder} is served already, as the space {space.name!r}",
+            space=space.name,
+            hint=f"pecia space rename {space.name} {name}",
         )
     return space
 
@@ -302,7 +311,7 @@ async def _choose_name(tx: Transaction, wanted: str | None, folder: str) -> str:
     """The given name; else the folder's, with a number if that is taken."""
     if wanted is not None:
         if await _is_taken(tx, catalog.validate_source_name(wanted, field="name")):
-            raise Conflict(f"the name {wanted!r} belongs to another source", field="name")
+            raise _taken_name(wanted, "name")
         return wanted
     base = catalog.validate_source_name(PurePosixPath(folder).name, field="folder")[
         : MAX_NAME_CHARS - 10
@@ -312,6 +321,15 @@ async def _choose_name(tx: Transaction, wanted: str | None, folder: str) -> str:
         if not await _is_taken(tx, name):
             return name
     raise AssertionError("unreachable")
+
+
+def _taken_name(name: str, field: str) -> Conflict:
+    return Conflict(
+        f"the name {name!r} belongs to another source",
+        field=field,
+        got=name,
+        hint="choose another name; pecia source list shows those that are taken",
+    )
 
 
 async def _is_taken(tx: Transaction, name: str) -> bool:

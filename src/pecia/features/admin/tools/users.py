@@ -115,6 +115,8 @@ class UserTools:
     async def add_user(self, call: Call, ask: AddUser) -> UserOut:
         """Add a user to your tenant."""
         async with self.store.writing(call.caller, call.trace) as tx:
+            if await tx.fetch_optional(SQL["user"], name=ask.name):
+                raise _exists("user", ask.name, f"to change it: pecia user set {ask.name}")
             await tx.execute(SQL["add_user"], name=ask.name, role=ask.role)
             await _add_principals(tx, ask.name, ask.known_as)
             return UserOut(**await _load_user(tx, ask.name))
@@ -148,6 +150,9 @@ class UserTools:
     async def add_group(self, call: Call, ask: GroupTarget) -> GroupOut:
         """Add a group."""
         async with self.store.writing(call.caller, call.trace) as tx:
+            if await tx.fetch_optional(SQL["group"], name=ask.name):
+                way_on = f"to add somebody: pecia group join {ask.name} USER"
+                raise _exists("group", ask.name, way_on)
             await tx.execute(SQL["add_group"], name=ask.name)
         return GroupOut(name=ask.name, members=[])
 
@@ -242,6 +247,10 @@ async def _add_principals(tx: Transaction, user: str, names: list[str]) -> None:
 
 def _parts(name: Principal) -> dict[str, str]:
     return {"kind": name.kind.value, "scope": name.scope, "value": name.value}
+
+
+def _exists(kind: str, name: str, hint: str) -> Conflict:
+    return Conflict(f"the {kind} {name!r} exists already", field="name", got=name, hint=hint)
 
 
 async def _load_user(tx: Transaction, name: str) -> DictRow:

@@ -6,6 +6,7 @@ Listed with the admin tools: the lake's own endpoint lists what agents read.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -97,6 +98,13 @@ class SourceConfigOut(Output):
     protocol: str
     trim_mode: str
     enabled: bool
+    note: str = Field(default="", description="What to know of it, if anything.")
+
+
+class RemovedSourceOut(Output):
+    source_id: str
+    protocol: str
+    removed: bool = True
 
 
 class SkippedFileOut(Output):
@@ -168,7 +176,8 @@ class SourceTools:
                 trim_mode=ask.trim_mode,
                 config=config.model_dump(mode="json"),
             )
-        return _format_source(source)
+            note = await self._describe_overlap(tx, ask.source_id, config)
+        return _format_source(source, note)
 
     async def crawl_source(self, call: Call, ask: SourceTarget) -> CrawlOut:
         """Crawl a source now. A running crawl continues."""
@@ -213,7 +222,7 @@ class SourceTools:
                 await tx.fetch_value(SQL["set_hybrid"], source_id=ask.source_id, on=ask.hybrid)
         return _format_source(source)
 
-    async def remove_source(self, call: Call, ask: SourceTarget) -> SourceConfigOut:
+    async def remove_source(self, call: Call, ask: SourceTarget) -> RemovedSourceOut:
         """Remove a source and the index of its files. A running crawl is stopped first. The
         originals are not touched."""
         async with self.store.reading(call.caller) as tx:
@@ -232,7 +241,7 @@ class SourceTools:
                     raise
                 await anyio.sleep(RETRY_INTERVAL_S)
             else:
-                return _format_source(source)
+                return RemovedSourceOut(source_id=source.source_id, protocol=source.protocol)
 
     async def _stop_crawl_now(self, tenant_id: UUID, source_id: str) -> None:
         place = {"tenant_id": tenant_id, "source_id": source_id}
@@ -282,8 +291,7 @@ class SourceTools:
     async def _require_confirmation(self, call: Call, source_id: str, config: SourceConfig) -> None:
         """Agents act in the name of a local install's owner, so the owner confirms in person before
         a folder of the machine is read. On a server the operator has set which are allowed."""
-        origin = self.kinds.find(config.kind).parse_origin(config.origin)
-        path = origin.local_path if isinstance(origin, LocalOrigin) else None
+        path = self._local_path(config)
         if path is not None and call.caller.kind is CredentialKind.LOCAL:
             question = (
                 f"Read this folder, as the source {source_id}?\n\n{escape_unprintable(str(path))}"
@@ -291,6 +299,15 @@ class SourceTools:
             await self.confirmations.require(
                 call, ConfirmableAction("folder", question, config.origin)
             )
+
+    async def _describe_overlap(self, tx: Transaction, source_id: str, config: SourceConfig) -> str:
+        path = self._local_path(config)
+        return await catalog.describe_overlap(tx, source_id, str(path)) if path else ""
+
+    def _local_path(self, config: SourceConfig) -> PurePosixPath | None:
+        """The folder of this machine that the source reads, if it reads one."""
+        origin = self.kinds.find(config.kind).parse_origin(config.origin)
+        return origin.local_path if isinstance(origin, LocalOrigin) else None
 
     def _confine(self, config: SourceConfig, call: Call) -> SourceConfig:
         """Confined if the caller is not the owner of the machine: only allowed folders are read."""
@@ -331,7 +348,7 @@ def source_tools(it: SourceTools) -> tuple[AnyTool, ...]:
             "remove_source",
             admin,
             SourceTarget,
-            SourceConfigOut,
+            RemovedSourceOut,
             it.remove_source,
             read_only=False,
             destructive=True,
@@ -388,10 +405,11 @@ async def _load_crawl(tx: Transaction, source_id: str) -> CrawlOut:
     )
 
 
-def _format_source(source: catalog.Source) -> SourceConfigOut:
+def _format_source(source: catalog.Source, note: str = "") -> SourceConfigOut:
     return SourceConfigOut(
         source_id=source.source_id,
         protocol=source.protocol,
         trim_mode=source.trim_mode,
         enabled=source.enabled,
+        note=note,
     )

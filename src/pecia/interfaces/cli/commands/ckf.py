@@ -37,7 +37,7 @@ def add_to(app: typer.Typer) -> None:
 
 def compile_file(
     ctx: typer.Context,
-    file: Path = typer.Argument(help="A text or Markdown file."),
+    file: Path = typer.Argument(help="Markdown or text; of a PDF or office file, what it says."),
     format: str = typer.Option("markdown", help="json, yaml or markdown."),
     level: str = typer.Option("standard", help="light, standard, dense or agentic."),
     sidecar: bool = typer.Option(False, help="Write FILE.ckf.md beside the file."),
@@ -217,16 +217,58 @@ def _load_package(file: Path) -> "Package":
 def _read_long_text(file: Path) -> str:
     from pecia.features.ckf.tools.inputs import MIN_TEXT_CHARS
 
-    text = _read(file)
+    text = _read_any(file)
     if len(text) < MIN_TEXT_CHARS:
         message = f"{file} is too short (min {MIN_TEXT_CHARS} chars, got {len(text)})"
         raise OutOfRange(message, field="file", min=MIN_TEXT_CHARS, length=len(text))
     return text
 
 
-def _read(file: Path) -> str:
+def _read_any(file: Path) -> str:
+    """The text of a file: as it is in UTF-8, else as extracted from a PDF, office file or mail."""
+    _require_file(file)
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError:
+        return _extract(file)
+    except OSError as error:
+        raise NotFound(f"{file} cannot be read: {error.strerror}", file=str(file)) from error
+
+
+def _extract(file: Path) -> str:
+    import anyio
+
+    from pecia.adapters.extraction.extractor import open_extractor
+    from pecia.adapters.extraction.model import ExtractedDocument
+
+    async def extract() -> ExtractedDocument:
+        async with open_extractor() as extractor:
+            return await extractor.extract(file)
+
+    found = anyio.run(extract)
+    if found.text.strip():
+        return found.text
+    raise Unprocessable(
+        f"{file} cannot be compiled: {found.reason}",
+        file=str(file),
+        expected="Markdown or text in UTF-8, or a PDF, office file, mail or web page with text",
+        hint="save its text as a file: pecia ckf compile FILE.md",
+    )
+
+
+def _require_file(file: Path) -> None:
     if file.is_dir():
-        raise InvalidInput(f"{file} is a folder", field="file", expected="a file", got="a folder")
+        raise InvalidInput(
+            f"{file} is a folder",
+            field="file",
+            expected="a file",
+            got="a folder",
+            hint="pecia ckf --help",
+        )
+
+
+def _read(file: Path) -> str:
+    _require_file(file)
     try:
         return file.read_text("utf-8")
     except UnicodeDecodeError as error:

@@ -8,6 +8,7 @@ from typing import cast
 import orjson
 import typer
 
+from pecia.interfaces.cli.output.progress import progress_bar
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import terminal_of
 from pecia.interfaces.cli.tools.backend import open_backend
@@ -50,9 +51,12 @@ def import_(
     parsed = parse_export(_read_document(file), every_turn=every_turn)
     imported, skipped = 0, 0
     if not dry_run:
-        with open_backend(terminal) as tools:
+        sent = 0
+        with open_backend(terminal) as tools, progress_bar(terminal, "memories") as report:
             tool = tools.find_tool("memory.memory_import")
             for batch in _batches(parsed.memories):
+                report(file.name, sent, len(parsed.memories))
+                sent += len(batch)
                 done = cast(dict[str, Json], tools.call(tool, {"memories": [*batch]}))
                 imported += cast(int, done["imported"]) + cast(int, done["replaced"])
                 skipped += len(cast(list[Json], done["skipped"]))

@@ -166,7 +166,8 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
         "memory forget",
         "memory.memory_delete",
         "Delete a memory for good, with its earlier versions and other wordings.",
-        ("id",),
+        ("ids",),
+        removes="Delete {ids} for good, with earlier versions and other wordings?",
     ),
     ToolShortcut(
         "memory undo", "memory.memory_undo", "Take back what was done without you.", ("id",)

@@ -1,6 +1,9 @@
 """`pecia start`: one server for this home; a folder becomes a space of it."""
 
+import gc
+import shlex
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,6 +157,7 @@ def join_server(
 
 def _serve(terminal: Terminal, settings: "Settings", folder: Path, idle_stop_s: float) -> None:
     from pecia.interfaces.cli.server.announcement import announce
+    from pecia.interfaces.cli.server.early_database import database_started_early
     from pecia.interfaces.cli.server.port import find_port_holder, reserve_port
 
     kernel = settings.kernel
@@ -166,21 +170,27 @@ def _serve(terminal: Terminal, settings: "Settings", folder: Path, idle_stop_s: 
                 f"port {kernel.port} is taken by {find_port_holder(kernel.port)}; "
                 f"using {reserved.port}"
             )
-        # Slow imports only now: clients that wait for the server know its port already.
-        from pecia.interfaces.cli.server.host import HostPlan, run_server
+        early = ExitStack()
+        with early:
+            early.enter_context(database_started_early(kernel, terminal.info))
+            # Slow imports only now: clients that wait for the server know its port already. What
+            # they make stays, so that the collector looks through it for nothing.
+            gc.disable()
+            from pecia.interfaces.cli.server.host import HostPlan, run_server
 
-        def ready(lock: ServerLock, space: Json) -> None:
-            print_welcome(terminal, lock, space)
+            def ready(lock: ServerLock, space: Json) -> None:
+                early.close()
+                print_welcome(terminal, lock, space)
 
-        plan = HostPlan(
-            settings,
-            reserved,
-            ready,
-            folder,
-            announcement=announcement,
-            idle_stop_s=idle_stop_s,
-        )
-        run_server(terminal, plan)
+            plan = HostPlan(
+                settings,
+                reserved,
+                ready,
+                folder,
+                announcement=announcement,
+                idle_stop_s=idle_stop_s,
+            )
+            run_server(terminal, plan)
 
 
 def require_servable_folder(given: Path) -> Path:
@@ -189,6 +199,14 @@ def require_servable_folder(given: Path) -> Path:
         folder = expand_user(given, "folder").resolve()
     except (OSError, RuntimeError) as error:
         raise InvalidInput(f"{given} cannot be opened: {error}", field="folder") from None
+    if folder.is_file():
+        raise InvalidInput(
+            f"{folder} is a file, and folders are served",
+            field="folder",
+            got=str(folder),
+            expected="a folder",
+            hint=f"the folder that it is in: pecia start {shlex.quote(str(folder.parent))}",
+        )
     if not folder.is_dir():
         raise NotFound(
             f"there is no folder {folder}",

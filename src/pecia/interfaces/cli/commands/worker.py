@@ -1,6 +1,7 @@
 """`pecia worker`: runs background jobs until it is stopped."""
 
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -45,6 +46,17 @@ def worker(
     else:
         # The worker of a server on this machine updates its indexes; others have none.
         run_until_signal(terminal, settings, _run_worker_and_indexer if child else _run_worker)
+
+
+def import_worker() -> None:
+    """What a worker needs beside the features."""
+    import_module("pecia.kernel.corpus.keyword.follower")
+    import_module("pecia.kernel.jobs.worker")
+
+
+def run_forked_worker(terminal: Terminal, settings: "Settings") -> None:
+    """The worker of a server in local mode, in a process that the server forked."""
+    run_until_signal(terminal, settings, _run_worker_and_indexer)
 
 
 def run_until_signal(

@@ -58,6 +58,8 @@ def _print_instructions(terminal: Terminal, lock: ServerLock, space: Json) -> No
         terminal.print_line(
             f"serving {escape_unprintable(str(space['folder']))} as {space['source_id']}"
         )
+        if note := space.get("note"):
+            terminal.print_line(f"note: {escape_unprintable(str(note))}")
     terminal.print_line()
     terminal.print_line("Connect an agent by URL or as a process that it starts; `pecia init`")
     terminal.print_line("adds it to every editor found here:")

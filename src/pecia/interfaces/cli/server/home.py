@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from pecia.kernel.errors import NotFound
+from pecia.kernel.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.kernel import KernelSettings
@@ -23,6 +23,14 @@ def has_home(settings: "KernelSettings") -> bool:
 
 def require_home(settings: "KernelSettings", hint: str = START) -> None:
     """NotFound where these settings have no database yet. Creates nothing."""
+    if settings.home.is_file():
+        raise InvalidInput(
+            f"the home {settings.home} is a file",
+            field="home",
+            got=str(settings.home),
+            expected="a folder",
+            hint="PECIA_HOME=/PATH names another",
+        )
     if not has_home(settings):
         raise NotFound(no_home(settings), home=str(settings.home), hint=hint)
 

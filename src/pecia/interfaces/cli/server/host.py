@@ -1,16 +1,20 @@
 """A server in this process, from its first lock file to its last: what `start` and `serve` run."""
 
+import gc
 import signal
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 
 from pecia.app.app import App, open_app, run_maintenance
 from pecia.app.dispatch import RequestContext
+from pecia.app.features import import_features
 from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.interfaces.cli.server.announcement import ServerAnnouncement, announce
 from pecia.interfaces.cli.server.lock import ServerLock
@@ -19,11 +23,16 @@ from pecia.interfaces.cli.server.port import ReservedPort
 from pecia.interfaces.cli.settings import environ
 from pecia.interfaces.http.activity import ActivityMonitor
 from pecia.interfaces.http.server import LOOP_OPTIONS, freeze_gc, serve_http
-from pecia.interfaces.mcp.mount import mount_mcp
+from pecia.interfaces.mcp.on_demand import mount_mcp_on_demand
 from pecia.interfaces.web.console import mount_console
 from pecia.kernel import logs
 from pecia.kernel.errors import Json
-from pecia.kernel.jobs.worker_process import supervise_worker, worker_command
+from pecia.kernel.jobs.worker_process import (
+    ForkedWorker,
+    fork_worker,
+    supervise_worker,
+    worker_command,
+)
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.tool.call import ClientInquiry, ClientReply
 from pecia.kernel.tool.null_channel import NullChannel
@@ -48,11 +57,27 @@ class HostPlan:
 
 def run_server(terminal: Terminal, plan: HostPlan) -> None:
     """Serve until SIGINT or SIGTERM. Call it as the one process that may serve the home."""
-    with logs.configure_logging(plan.settings.kernel):
-        anyio.run(_run_server, terminal, plan, backend_options=LOOP_OPTIONS)
+    worker = _fork_worker(terminal, plan) if plan.with_worker else None
+    gc.enable()
+    try:
+        with logs.configure_logging(plan.settings.kernel):
+            anyio.run(_run_server, terminal, plan, worker, backend_options=LOOP_OPTIONS)
+    finally:
+        if worker is not None:
+            worker.discard()
 
 
-async def _run_server(terminal: Terminal, plan: HostPlan) -> None:
+def _fork_worker(terminal: Terminal, plan: HostPlan) -> ForkedWorker | None:
+    """The worker, forked when everything is imported and nothing is opened: it starts at once, and
+    takes a third of the memory that one of its own would."""
+    from pecia.interfaces.cli.commands.worker import import_worker, run_forked_worker
+
+    import_features()
+    import_worker()
+    return fork_worker(lambda: run_forked_worker(terminal, plan.settings))
+
+
+async def _run_server(terminal: Terminal, plan: HostPlan, worker: ForkedWorker | None) -> None:
     activity = ActivityMonitor()
     async with anyio.create_task_group() as tasks:
         stop = _ShutdownSignal(terminal, anyio.Event(), tasks.cancel_scope)
@@ -65,7 +90,8 @@ async def _run_server(terminal: Terminal, plan: HostPlan) -> None:
                 plan.on_ready(lock, space)
                 if plan.idle_stop_s:
                     tasks.start_soon(stop.on_idle, activity, plan.idle_stop_s)
-                await _run_background_tasks(terminal, plan, app, stop.requested)
+                work = _supervise_worker(terminal, plan, worker)
+                await _run_background_tasks(app, work, stop.requested)
         tasks.cancel_scope.cancel()
 
 
@@ -105,7 +131,7 @@ async def _open_and_serve(
         async with serve_http(
             app,
             listener=plan.reserved.listener,
-            annexes=[mount_mcp, mount_console],
+            annexes=[mount_mcp_on_demand, mount_console],
             instance=lock.instance,
             activity=activity,
         ):
@@ -113,15 +139,22 @@ async def _open_and_serve(
 
 
 async def _run_background_tasks(
-    terminal: Terminal, plan: HostPlan, app: App, stop_requested: anyio.Event
+    app: App, work: Callable[[], Coroutine[Any, Any, None]], stop_requested: anyio.Event
 ) -> None:
     """Maintenance and the worker process, until a stop is requested."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run_maintenance, app)
-        env = {**environ(), "PECIA_HOME": str(plan.settings.kernel.home)}
-        tasks.start_soon(supervise_worker, _worker_command(terminal, plan), env, terminal.info)
+        tasks.start_soon(work)
         await stop_requested.wait()
         tasks.cancel_scope.cancel()
+
+
+def _supervise_worker(
+    terminal: Terminal, plan: HostPlan, worker: ForkedWorker | None
+) -> Callable[[], Coroutine[Any, Any, None]]:
+    env = {**environ(), "PECIA_HOME": str(plan.settings.kernel.home)}
+    command = _worker_command(terminal, plan)
+    return partial(supervise_worker, command, env, terminal.info, first=worker)
 
 
 def _worker_command(terminal: Terminal, plan: HostPlan) -> list[str]:

@@ -130,7 +130,7 @@ def remove_lock(path: Path, *, instance: str | None = None) -> bool:
         path.with_name(UI_LOCK_NAME).unlink(missing_ok=True)
     try:
         path.unlink()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     return True
 

@@ -7,6 +7,7 @@ from pecia.interfaces.cli.editors import can_ask
 from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.interfaces.cli.server.client import ServerClient
 from pecia.interfaces.cli.tools.backend import ToolBackend, ToolInfo
+from pecia.interfaces.cli.tools.space_choice import call_in_space
 from pecia.kernel.errors import ConfirmationRequired, Forbidden, Json
 
 MAX_CONFIRMATIONS = 5
@@ -22,6 +23,7 @@ def call_with_confirmation(
     arguments: Mapping[str, Json],
     *,
     yes: bool,
+    command: str,
 ) -> Json:
     """The result of the tool. Confirmations are answered by the person who typed the command.
 
@@ -29,7 +31,7 @@ def call_with_confirmation(
     a program and the descriptions of a server are shown first.
     """
     try:
-        return tools.call(tool, arguments)
+        return call_in_space(tools, tool, arguments, command)
     except ConfirmationRequired as asked:
         name = str(asked.fields["confirmation"])
         if not yes and asked.fields.get("kind") not in SELF_EVIDENT:

@@ -11,7 +11,7 @@ from pecia.interfaces.cli.commands.shortcuts import SHORTCUTS
 from pecia.interfaces.cli.output.render import choose_layout, show_tool_answer
 from pecia.interfaces.cli.output.terminal import CommandUsageError, Terminal
 from pecia.interfaces.cli.server.home import require_home
-from pecia.interfaces.cli.settings import load_settings
+from pecia.interfaces.cli.settings import load_settings, read_token
 from pecia.interfaces.cli.tools.arguments import parse_arguments, parse_json_object
 from pecia.interfaces.cli.tools.backend import (
     ToolBackend,
@@ -27,6 +27,7 @@ from pecia.interfaces.cli.tools.confirmation import call_with_confirmation, requ
 from pecia.interfaces.cli.tools.help import tool_document, tool_help
 from pecia.kernel.errors import (
     BadArgument,
+    Conflict,
     Json,
     MissingField,
     NotFound,
@@ -135,15 +136,16 @@ def _require_offline_tool(terminal: Terminal, ask: ToolCommand, known: Sequence[
 def _call(
     terminal: Terminal, tools: ToolBackend, ready: PreparedCall, ask: ToolCommand, words: ToolWords
 ) -> Json:
+    given = " ".join(shlex.quote(it) for it in words.rest)
+    typed = f"{ask.command} {given}".strip()
     if ask.removes and not words.says_yes:
         question = ask.removes.format_map({it: repr(ready.arguments[it]) for it in ask.positional})
-        given = " ".join(shlex.quote(it) for it in words.rest)
-        require_yes(terminal, question, hint=f"{ask.command} {given} --yes")
+        require_yes(terminal, question, hint=f"{typed} --yes")
     try:
         return call_with_confirmation(
-            terminal, tools, ready.tool, ready.arguments, yes=words.says_yes
+            terminal, tools, ready.tool, ready.arguments, yes=words.says_yes, command=typed
         )
-    except (BadArgument, NotFound) as error:
+    except (BadArgument, Conflict, NotFound) as error:
         raise _with_next_command(error, ask) from None
 
 
@@ -152,7 +154,8 @@ def _with_next_command(error: PeciaError, ask: ToolCommand) -> PeciaError:
     group, _, _ = ask.command.removeprefix("pecia ").partition(" ")
     is_listed = any(it.words == f"{group} list" for it in SHORTCUTS)
     help_command = f"{ask.command} --help"
-    leads_on = f"pecia {group} list" if isinstance(error, NotFound) and is_listed else help_command
+    can_list = is_listed and isinstance(error, NotFound | Conflict)
+    leads_on = f"pecia {group} list" if can_list else help_command
     if "pecia " not in str(error.fields.get("hint", "")):
         error.fields = {**error.fields, "hint": leads_on}
     return error
@@ -203,10 +206,13 @@ def _prepare_call(tool: ToolInfo, ask: ToolCommand, words: ToolWords) -> Prepare
 
 
 def _with_full_paths(arguments: dict[str, Json], ask: ToolCommand) -> dict[str, Json]:
-    """A folder as the person means it, who types it in a folder of this machine. Of a space it may
-    be a name below a root of the server's, and stays as it is."""
+    """A folder as the person means it, who types it in a folder of this machine. Of a space that
+    somebody adds by a token, it may be a name below a root of the server's, and stays as it is."""
     folder = arguments.get("folder")
-    if ask.command != "pecia source add" or not isinstance(folder, str) or folder.startswith("~"):
+    is_here = ask.command == "pecia source add" or (
+        ask.command == "pecia space add" and read_token() is None
+    )
+    if not is_here or not isinstance(folder, str) or folder.startswith("~") or ":" in folder:
         return arguments
     return {**arguments, "folder": str(Path.cwd() / folder)} if folder else arguments
 

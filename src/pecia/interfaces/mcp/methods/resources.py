@@ -174,10 +174,14 @@ class ResourceHandlers:
     def _by_reference(self) -> bool:
         return self.endpoint.toolset == "ckf"
 
+    def more_families(self, here: McpRequestContext) -> tuple[Resource, ...]:
+        """Families that can be read and are in no list."""
+        return ()
+
     def _find_resource(self, ctx: Context, uri: str, method: str) -> tuple[Resource, Operation]:
         """The resource family of a URI, and the operation that reads it."""
         here = get_request_context(ctx)
-        family = find_resource(_resources(here), uri)
+        family = find_resource((*_resources(here), *self.more_families(here)), uri)
         if family is None:
             absent = NotFound(f"no resource {uri[:500]!r} here", uri=uri[:500])
             raise resource_error(

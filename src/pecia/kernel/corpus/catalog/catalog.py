@@ -121,6 +121,13 @@ def validate_source_name(name: str, *, field: str) -> str:
 async def add_source(
     tx: Transaction, source_id: str, *, protocol: str, trim_mode: str, config: dict[str, Json]
 ) -> Source:
+    if await tx.fetch_all_as(Source, SQL["source"], source_id=source_id):
+        raise Conflict(
+            f"the source {source_id!r} exists already",
+            field="source_id",
+            got=source_id,
+            hint=f"choose another id, or change it: pecia source set {source_id}",
+        )
     await tx.execute(
         SQL["add_source"],
         source_id=source_id,
@@ -129,6 +136,20 @@ async def add_source(
         config=Jsonb(config),
     )
     return await get_source(tx, source_id)
+
+
+async def describe_overlap(tx: Transaction, source_id: str, folder: str) -> str:
+    """A sentence about the caller's other sources whose folder is this one, lies around it or
+    inside it; empty where there is none."""
+    folder = folder.rstrip("/")
+    rows = await tx.fetch_all(SQL["overlapping_sources"], source_id=source_id, folder=folder)
+    if not rows:
+        return ""
+    parts = [f"{it['source_id']} ({it['folder']})" for it in rows]
+    return (
+        f"{folder} overlaps with {', '.join(parts)}: files in both are indexed and found twice. "
+        f"To keep one of them: pecia source remove {source_id}"
+    )
 
 
 async def update_source(

@@ -17,6 +17,15 @@ UPDATE kernel.source SET trim_mode = COALESCE(%(trim_mode)s, trim_mode), enabled
 -- name: remove_source
 DELETE FROM kernel.source WHERE tenant_id = kernel.tenant() AND id = %(source_id)s;
 
+-- name: overlapping_sources
+-- Sources whose folder lies around this one, or inside it.
+SELECT f.id AS source_id, f.folder
+  FROM (SELECT id, rtrim(coalesce(config ->> 'folder', config -> 'origin' ->> 'folder'), '/') AS folder
+          FROM kernel.source WHERE tenant_id = kernel.tenant()) AS f
+ WHERE f.id <> %(source_id)s
+   AND (starts_with(%(folder)s || '/', f.folder || '/') OR starts_with(f.folder || '/', %(folder)s || '/'))
+ ORDER BY f.id LIMIT 5;
+
 -- name: files
 -- A range on the key, never LIKE: under row-level security only a range keeps its index.
 SELECT key, size_bytes, modified_at, etag, content_type FROM kernel.file

@@ -10,7 +10,12 @@ from psycopg.conninfo import make_conninfo
 
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.store.atomic_file import write_atomic
-from pecia.kernel.store.cluster.conf import HBA, choose_sync_method, render_server_conf
+from pecia.kernel.store.cluster.conf import (
+    HBA,
+    choose_sync_method,
+    read_data_bytes,
+    render_server_conf,
+)
 from pecia.kernel.store.cluster.data.bootstrap import bootstrap
 from pecia.kernel.store.cluster.data.format import current_format, read_format, write_format
 from pecia.kernel.store.cluster.data.initdb import create_data, read_passwords
@@ -137,7 +142,8 @@ def _start(site: ClusterContext, passwords: Mapping[LoginRole, str], start_lock:
     if not is_locked(site.paths.keeper_lock):
         create_socket_folder(site.paths, site.user)
         _prepare_data(site, programs, passwords["superuser"], start_lock)
-        conf = render_server_conf(site.paths.sockets, choose_sync_method(os.uname()))
+        size = read_data_bytes(site.paths.data)
+        conf = render_server_conf(site.paths.sockets, choose_sync_method(os.uname()), size)
         write_atomic(site.paths.root / "server.conf", conf, mode=0o644)
         write_atomic(site.paths.root / "hba.conf", HBA, mode=0o644)
     login = build_conninfo(site.paths, passwords, "superuser", "postgres")

@@ -1,13 +1,12 @@
 """`pecia index`: status, rebuild, verify and repair of the keyword indexes of this home."""
 
-import sys
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
+from pecia.interfaces.cli.output.progress import progress_bar
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import EXIT_FAILED, Terminal, terminal_of
 from pecia.interfaces.cli.server.home import require_home
@@ -127,19 +126,5 @@ async def _run_with_progress(
     tenant: "IndexTenant",
     verb: _MaintenanceAction,
 ) -> Any:
-    with _progress_bar(terminal, tenant.name) as report:
-        return await verb(maintenance, tenant, report)
-
-
-@contextmanager
-def _progress_bar(terminal: Terminal, name: str) -> Generator[IndexProgress]:
-    """A progress bar on a terminal, nothing in a log."""
-    if terminal.as_json or not sys.stderr.isatty():
-        yield lambda done, of: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=None)
-        yield lambda done, of: progress.update(task, completed=done, total=of)
+    with progress_bar(terminal, "changes") as report:
+        return await verb(maintenance, tenant, lambda done, of: report(tenant.name, done, of))

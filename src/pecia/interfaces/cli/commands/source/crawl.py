@@ -2,20 +2,17 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import typer
 
+from pecia.interfaces.cli.output.progress import progress_bar
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import EXIT_FAILED, Terminal, terminal_of
 from pecia.interfaces.cli.server.discover import find_running_server
 from pecia.interfaces.cli.settings import load_settings
 from pecia.interfaces.cli.tools.backend import ToolBackend, open_backend, require_tools
 from pecia.kernel.errors import Json, Unavailable
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 POLL_INTERVAL_S = 0.3
 NO_WORKER_S = 3.0
@@ -51,7 +48,12 @@ def crawl(
     with open_backend(terminal) as tools:
         found = _call_tool(tools, "admin.crawl_source", source_id)
         if wait:
-            found = _wait_for_crawl(terminal, tools, source_id, found)
+            try:
+                found = _wait_for_crawl(terminal, tools, source_id, found)
+            except KeyboardInterrupt:
+                terminal.info(f"the crawl goes on: pecia source status {source_id} shows it,")
+                terminal.info(f"pecia source stop {source_id} stops it")
+                raise
     terminal.print_result(cast(Json, found), lambda it: show_document(it, cast(Json, found)))
     if found["problem"]:
         terminal.info(f"the crawl of {source_id!r} {found['state']}: {found['problem']}")
@@ -70,8 +72,7 @@ def _wait_for_crawl(
     terminal: Terminal, tools: ToolBackend, source_id: str, found: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     is_told, unserved = False, 0
-    with _progress_bar(terminal) as bar:
-        task = bar.add_task(source_id, total=None) if bar else None
+    with progress_bar(terminal, "files") as report:
         while found["state"] in RUNNING_STATES:
             time.sleep(POLL_INTERVAL_S)
             found = _call_tool(tools, "admin.crawl_status", source_id)
@@ -80,24 +81,9 @@ def _wait_for_crawl(
             if unserved * POLL_INTERVAL_S >= NO_WORKER_S and not is_told:
                 terminal.info(NO_WORKER)
                 is_told = True
-            if bar and task is not None:
-                total = found["added"] + found["changed"] if found["listed_at"] else None
-                bar.update(
-                    task,
-                    completed=found["read"],
-                    total=total,
-                    description=_describe_progress(found),
-                )
+            total = found["added"] + found["changed"] if found["listed_at"] else None
+            report(_describe_progress(found), found["read"], total)
     return found
-
-
-def _progress_bar(terminal: Terminal) -> "AbstractContextManager[Progress | None]":
-    if terminal.as_json or not terminal.is_terminal:
-        return nullcontext(None)
-    from rich.console import Console
-    from rich.progress import Progress
-
-    return Progress(console=Console(stderr=True), transient=True)
 
 
 def _describe_progress(found: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.interfaces.cli.settings import environ
 from pecia.interfaces.cli.tools.backend import ToolBackend, open_backend
 from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
+from pecia.interfaces.cli.tools.space_choice import choose_space
 from pecia.kernel.errors import Conflict, Json, NotFound, Unavailable
 
 EDITOR_VARIABLES = ("VISUAL", "EDITOR")
@@ -24,13 +26,14 @@ def edit(terminal: Terminal, given: CommandArguments) -> int:
     path = given["document"]
     path = path if Path(path).suffix else f"{path}.md"
     with open_backend(terminal) as tools:
-        before = _read_document(tools, path, place)
+        before, place = _open_document(tools, path, place)
         draft = _write_draft(path, before or "")
         _run_editor(editor, draft)
         after = draft.read_text(encoding="utf-8")
+        space = cast(str | None, place.get("space"))
         if after == (before or "") or (before is None and not after.strip()):
             draft.unlink()
-            return _report(terminal, path, "unchanged", given["space"])
+            return _report(terminal, path, "unchanged", space)
         # Nothing is written over what somebody else wrote meanwhile.
         if _read_document(tools, path, place) != before:
             raise Conflict(
@@ -41,7 +44,7 @@ def edit(terminal: Terminal, given: CommandArguments) -> int:
             )
         _write_document(tools, path, after, {**place, "summary": given["summary"]}, draft)
     draft.unlink()
-    return _report(terminal, path, "created" if before is None else "saved", given["space"])
+    return _report(terminal, path, "created" if before is None else "saved", space)
 
 
 def find_editor() -> list[str]:
@@ -82,6 +85,19 @@ def _write_draft(path: str, text: str) -> Path:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     return Path(name)
+
+
+def _open_document(
+    tools: ToolBackend, path: str, place: dict[str, Json]
+) -> tuple[str | None, dict[str, Json]]:
+    """Its text, and the space that it is in: the one named, the only one, or that of the working
+    folder."""
+
+    def read(chosen: Mapping[str, Json]) -> tuple[str | None, dict[str, Json]]:
+        where = {**place, **chosen}
+        return _read_document(tools, path, where), where
+
+    return choose_space(read, f"pecia edit {shlex.quote(path.removesuffix('.md'))}")
 
 
 def _read_document(tools: ToolBackend, path: str, place: dict[str, Json]) -> str | None:
@@ -130,7 +146,10 @@ COMMANDS = {
         "unchanged).",
         {
             "document": {"type": "string", "description": "Its path, with or without .md."},
-            "space": {"type": "string", "description": "The space, where there are several."},
+            "space": {
+                "type": "string",
+                "description": "The space; that of the working folder where there are several.",
+            },
             "summary": {"type": "string", "description": "What you changed, for its history."},
         },
         ("document",),
