@@ -4,7 +4,10 @@ They were written before the rules. Half of the lines, chosen by their hash, wer
 rules were done: `held`. Their results were read before later rules were written, so that half is
 not blind any more. `fresh` was written after those rules by somebody who had not read them, and is
 run once: who reads its results and then changes rules needs another. `fresh2` is that other one,
-written by the author of the rules of ADR 93 before those rules, and run after them.
+written by the author of the rules of ADR 93 before those rules, and run after them. `fresh3` was
+written by the author of ADR 104, who knew the ADRs but not yet the code, before its rules;
+`attributes` of it after reading the old rules and before the new ones. It is halved by hash again.
+The second half was compared once, pair by pair, when the rules were done; not yet through a server.
 """
 
 import re
@@ -17,7 +20,7 @@ from uuid import uuid4
 from bench.memories.server import MemoryClient
 
 FOLDER = Path(__file__).parent / "labels"
-Half: TypeAlias = Literal["seen", "held", "fresh", "fresh2"]
+Half: TypeAlias = Literal["seen", "held", "fresh", "fresh2", "fresh3 seen", "fresh3 held"]
 
 # Sets that are not halved, each in a folder of its own.
 WHOLE: tuple[Half, ...] = ("fresh", "fresh2")
@@ -29,17 +32,18 @@ def read_labels(name: str, half: Half) -> list[tuple[str, ...]]:
     """The lines of a set, split at their bars."""
     lines = _path(name, half).read_text("utf-8").splitlines()
     kept = [it for it in lines if it and not it.startswith("#")]
-    kept = [it for it in kept if half in (*WHOLE, _half(it))]
+    kept = [it for it in kept if half in WHOLE or half.endswith(_half(it))]
     if name == "near_twins":
         return [tuple(_TWINS.sub(rf"\{n}", it) for n in (1, 2)) for it in kept]
     return [tuple(part.strip() for part in it.split(" | ")) for it in kept]
 
 
 def _path(name: str, half: Half) -> Path:
-    return (FOLDER / half if half in WHOLE else FOLDER) / f"{name}.txt"
+    folder = half.partition(" ")[0]
+    return (FOLDER / folder if folder.startswith("fresh") else FOLDER) / f"{name}.txt"
 
 
-def _half(line: str) -> Half:
+def _half(line: str) -> str:
     return "seen" if sha256(line.encode()).digest()[0] % 2 == 0 else "held"
 
 
@@ -48,6 +52,7 @@ def measure_labels(client: MemoryClient, half: Half) -> dict[str, Any]:
         "near_twins": measure_twins,
         "negations": measure_negations,
         "updates": measure_updates,
+        "attributes": measure_attributes,
         "utterances": measure_utterances,
         "paraphrases": measure_paraphrases,
         "instructions": measure_instructions,
@@ -58,16 +63,21 @@ def measure_labels(client: MemoryClient, half: Half) -> dict[str, Any]:
 
 
 def measure_twins(client: MemoryClient, half: Half) -> dict[str, Any]:
-    """Two facts that differ in one place: both must be listed and found."""
+    """Two facts that differ in one place: both must be listed and found, each by its own words
+    first."""
     pairs, lost = read_labels("near_twins", half), list[str]()
+    behind: list[str] = []
     there = client.within(f"twins-{uuid4().hex}")
     for pair in pairs:
         for text in pair:
             there.store([text])
     held = {it["text"] for it in there.listed()}
     for pair in pairs:
-        lost += [it for it in pair if it not in held or it not in _found(there, it)]
-    return {"pairs": len(pairs), "lost": lost}
+        for text in pair:
+            found = _found(there, text)
+            lost += [text] if text not in held or text not in found else []
+            behind += [text] if found[:1] != [text] else []
+    return {"pairs": len(pairs), "lost": lost, "not first": behind}
 
 
 def measure_negations(client: MemoryClient, half: Half) -> dict[str, Any]:
@@ -98,6 +108,21 @@ def measure_updates(client: MemoryClient, half: Half) -> dict[str, Any]:
         wrong += [f"{question} -> {first}"] if first != new else []
     share = 1 - len(wrong) / len(rows)
     return {"updates": len(rows), "newest first": round(share, 4), "wrong": wrong, "lost": lost}
+
+
+def measure_attributes(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """A fact, and a later one about something else of the same: asked for the first, it must come
+    before the second."""
+    rows, wrong = read_labels("attributes", half), list[str]()
+    there = client.within(f"attributes-{uuid4().hex}")
+    for first, later, _ in rows:
+        there.store([first])
+        there.store([later])
+    for first, later, question in rows:
+        found = _found(there, question)
+        if first not in found or later in found[: found.index(first)]:
+            wrong.append(f"{question} -> {found[:1]}")
+    return {"pairs": len(rows), "in order": round(1 - len(wrong) / len(rows), 4), "wrong": wrong}
 
 
 def measure_utterances(client: MemoryClient, half: Half) -> dict[str, Any]:

@@ -111,3 +111,15 @@ async def test_a_bad_line_names_its_place_and_nothing_is_brought_in(memories: Me
             await memories.call(memories.bo, "memory_import", memories=[good, bad])
         assert refused.value.fields["field"] == field
     assert await memories.listed(memories.bo) == []
+
+
+async def test_what_an_assistant_advised_is_imported_as_no_instruction(memories: Memories) -> None:
+    advice = "Always write tests before the code."
+    said: list[Any] = [
+        {"text": advice, "said_by": "assistant"},
+        {"text": "Always answer in French.", "said_by": "user"},
+    ]
+    await memories.call(memories.bo, "memory_import", memories=said)
+    found = await memories.call(memories.bo, "cipher_memory_search", query=advice)
+    assert [it["text"] for it in found["standing"]] == ["Always answer in French."]
+    assert advice in [it["text"] for it in found["results"]]

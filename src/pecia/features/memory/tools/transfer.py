@@ -211,6 +211,9 @@ def _build_draft(here: MemoryScope, it: ImportedMemory, number: int) -> MemoryDr
     fields = it.model_dump(mode="json", exclude_none=True, exclude={*OWN_FIELDS})
     valid = {name: fact for name, fact in fields.items() if fact and _is_valid_fact(name, fact)}
     found: dict[str, Json] = extract_knowledge_facts(text) if it.kind == "knowledge" else {}
+    if fields.get("said_by") == "assistant":
+        # What a model advises is no instruction of the user's.
+        found.pop("standing", None)
     facts = require_bounded(
         f"memories.{number}", {**found, **here.origin_facts(MemoryKind(it.kind)), **valid}
     )

@@ -6,7 +6,7 @@ loses words: a second wording and what was corrected stay readable.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -46,12 +46,28 @@ def says_same(new: str, old: str, cosine: float | None) -> bool:
     left, right = _without_names(left, other), _without_names(right, one)
     if _swaps_word(one, other):
         return False
-    left, right = ([it for it in side if it not in PLAIN_STEMS] for side in (left, right))
+    empty = PLAIN_STEMS | _measure_words(one, other)
+    left, right = ([it for it in side if it not in empty] for side in (left, right))
     if not left and not right:
         return True
     shared = sum((one.anchors & other.anchors).values())
     is_sure = cosine is not None and cosine >= SURE_COSINE and shared >= MIN_ANCHORS
     return is_sure and len(left) == len(right) == 1
+
+
+def _measure_words(one: Statement, other: Statement) -> frozenset[str]:
+    """Stems that say no more than a number and its unit do, where both have the same: what lasts 45
+    minutes is 45 minutes long."""
+    pairs = {*pairwise(one.words)} & {*pairwise(other.words)}
+    units = {unit for number, unit in pairs if number[:1].isdigit() and unit in _MEASURES}
+    return frozenset(it for unit in units for it in _MEASURES[unit])
+
+
+_MEASURES = {
+    unit: frozenset(map(stem, words.split()))
+    for units, _, words in (line.partition(":") for line in LINES["measures"])
+    for unit in units.split()
+}
 
 
 def may_say_same(new: str, old: str) -> bool:
@@ -170,7 +186,7 @@ _VERBS = VOCABULARY["verbs"]
 
 
 @lru_cache(4096)
-def _says_change(text: str) -> bool:
+def says_change(text: str) -> bool:
     return _MARKS.search(text) is not None or _CHANGES.search(text) is not None
 
 
@@ -185,111 +201,6 @@ def corrects(new: str, old: str) -> bool:
         return False
     mine, theirs = _subject(one), _subject(other)
     return mine is not None and mine == theirs and _overlap(one, other) >= 0.5
-
-
-def revises(new: str, old: str) -> bool:
-    """Whether both tell the same of the same, with another value: the newer one comes first."""
-    one, other = read_statement(new), read_statement(old)
-    if not (one.is_short and other.is_short):
-        return False
-    least = 0.4 if _says_change(new) else 0.6
-    return (
-        _overlap(one, other) >= least or _is_same_subject(one, other) or _replaces(new, one, other)
-    )
-
-
-def replaces(new: str, old: str) -> bool:
-    """Whether a statement tells of a change of what the other says: it names what was so before, or
-    what it is about, and gives a value of the same kind. Both hold: it may be another change."""
-    one, other = read_statement(new), read_statement(old)
-    return one.is_short and other.is_short and _replaces(new, one, other)
-
-
-def _replaces(new: str, one: Statement, other: Statement) -> bool:
-    if not _says_change(new) or one.words == other.words:
-        return False
-    topic, subject = _topic(other), _subject(other) or frozenset[str]()
-    if {*one.anchors} & ({*other.anchors} - subject):
-        return True
-    # A single word that a statement begins with may be somebody's name, of whom much is said.
-    is_thing = bool(topic) and (len(topic) > 1 or other.words[0] in _DETERMINERS)
-    about = topic is not None and is_thing and topic <= {*one.words}
-    about = about or (_MARKS.search(new) is not None and _is_short_name(one, other))
-    return (about or _overlap(one, other) >= 0.4) and _same_kind(one, other)
-
-
-def _is_short_name(one: Statement, other: Statement) -> bool:
-    """Whether one is about what the other names more fully: `my appointment`, `my doctor's
-    appointment`."""
-    mine, theirs = _noun(one), _noun(other)
-    return bool(mine) and mine[-1:] == theirs[-1:] and {*mine} <= {*theirs}
-
-
-def _noun(it: Statement) -> tuple[str, ...]:
-    """What stands between the last article or owner before the verb and the verb."""
-    verb = next((n for n, word in enumerate(it.words) if word in _VERBS), 0)
-    start = next((n for n in range(verb - 1, -1, -1) if it.words[n] in _DETERMINERS), verb)
-    return it.words[start + 1 : verb]
-
-
-def _same_kind(one: Statement, other: Statement) -> bool:
-    """Whether what only one of them names is a number in both, or a name in both."""
-    kinds = [
-        {any(sign.isdigit() for sign in it) for it in left.anchors if it not in right.anchors}
-        for left, right in ((one, other), (other, one))
-    ]
-    return bool(kinds[0] & kinds[1]) or not kinds[0] or not kinds[1]
-
-
-def _is_same_subject(one: Statement, other: Statement) -> bool:
-    """Whether both are about the same: a thing of somebody's, or somebody of whom the same verb is
-    said."""
-    mine, theirs = _topic(one), _topic(other)
-    if mine is None or theirs is None:
-        return False
-    if mine or theirs:
-        return mine == theirs or (len(theirs) > 1 and theirs <= {*one.words})
-    verbs = [next((stem(it) for it in at.words if it in _VERBS), "") for at in (one, other)]
-    implied = implied_stems(one.words)
-    return same_word(*verbs) or verbs[1] in implied
-
-
-def _topic(it: Statement) -> frozenset[str] | None:
-    """The subject without whose it is: `our dentist` and `the new dentist` are one topic. Empty for
-    somebody who speaks of themselves."""
-    subject = _subject(it)
-    return None if subject is None else subject - _OWNING
-
-
-_OWNING = frozenset(("i", "your", "his", "her", "their", "its"))
-
-
-def implied_stems(words: Iterable[str]) -> frozenset[str]:
-    """Stems of what a verb of change says without naming it: who moved lives elsewhere."""
-    return frozenset(it for word in words for it in _IMPLIED.get(stem(word), ()))
-
-
-def distinguishing(one: str, other: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The stems of the words that only one of two statements has, or implies."""
-    mine, theirs = (_stems(read_statement(it)) for it in (one, other))
-    return mine - theirs, theirs - mine
-
-
-def former_values(new: str, old: str) -> frozenset[str]:
-    """The stems of names and numbers that only the older statement has."""
-    one, other = read_statement(new), read_statement(old)
-    return frozenset(map(stem, {*other.anchors} - {*one.words}))
-
-
-def _stems(it: Statement) -> frozenset[str]:
-    return frozenset(map(stem, it.words)) | implied_stems(it.words)
-
-
-_IMPLIED = {
-    stem(word): frozenset(map(stem, rest))
-    for line in LINES["implied"]
-    for word, *rest in [line.split()]
-}
 
 
 def _subject(it: Statement) -> frozenset[str] | None:

@@ -169,11 +169,24 @@ def _orders(it: Statement, other: Statement, tokens: Sequence[_Token]) -> Iterat
             yield _turn(tokens, place)
         if word in ("a", "an") and place:
             yield from _compound(it, other, tokens, place)
+        if word == "of" and _is_doer(it, place):
+            # `Is the founder of the firm` in the order of `founded the firm`.
+            yield sorted(tokens, key=lambda at: at.place)
     # `Only` and `not` would come to stand before another word.
     if "by" in it.words and COPULAS & {*it.words} and not (it.quantifiers or it.negations):
         yield from _active(it, tokens)
     if it.words[0] in ("we", "you", "i") and COPULAS & {*other.words}:
         yield from _passive(it, tokens)
+
+
+def _is_doer(it: Statement, of: int) -> bool:
+    """Whether somebody is said to be who does something: `is the founder of`."""
+    return (
+        of > 2
+        and it.words[of - 1].endswith(("er", "or"))
+        and it.words[of - 2] in ("the", "a", "an")
+        and it.words[of - 3] in COPULAS
+    )
 
 
 def _turn(tokens: Sequence[_Token], place: int) -> list[_Token]:

@@ -141,6 +141,11 @@ def stem(word: str) -> str:
     return found[0] if found else word
 
 
+def synonym_groups(word: str) -> frozenset[int]:
+    """The numbers of the groups of synonyms that a stem is in."""
+    return frozenset(_STEM_GROUP.get(word, ()))
+
+
 def are_synonyms(one: str, other: str) -> bool:
     """Whether these stems are of words that mean the same."""
     return bool(_STEM_GROUP.get(one, set[int]()) & _STEM_GROUP.get(other, set[int]()))

@@ -10,16 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from math import log
 
-from pecia.features.memory.core.compare.relation import (
-    distinguishing,
-    former_values,
-    replaces,
-    revises,
-)
 from pecia.features.memory.core.compare.similarity import TermQuery
-from pecia.features.memory.core.compare.statement import LIGHT, stem
 from pecia.features.memory.core.search.conversation import conversation_of
 from pecia.features.memory.core.search.time_words import TimeRange, read_dates
+from pecia.features.memory.core.search.version import VersionQuery
 from pecia.features.memory.model import Memory
 from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize, tokenize_query
 from pecia.kernel.corpus.keyword.query.parser import Query
@@ -204,33 +198,24 @@ def _diversify(scores: Mapping[int, float], by_file: Mapping[int, Memory]) -> li
 def put_newest_first(
     query: str, order: Sequence[Memory], when: Callable[[Memory], tuple[float | datetime, ...]]
 ) -> list[Memory]:
-    """The same, but that of two that say the same of the same the newer comes first, unless the
-    query names what only the older one has."""
+    """The same, but that of two that answer the query with another value the newer comes first,
+    unless the query names what only the older one has."""
     first, rest = [*order[:MAX_REVISED]], order[MAX_REVISED:]
-    # Only words that name something tell the two apart.
-    terms = frozenset(map(stem, TermQuery(query).words - LIGHT))
+    asked = VersionQuery(query)
     for place in range(1, len(first)):
         newer = first[place]
         for at in range(place):
             older = first[at]
-            if when(older) < when(newer) and _is_newer_version(terms, newer, older):
+            if when(older) < when(newer) and _is_newer_version(asked, newer, older):
                 first.insert(at, first.pop(place))
                 break
     return [*first, *rest]
 
 
-def _is_newer_version(terms: frozenset[str], newer: Memory, older: Memory) -> bool:
-    linked = newer.text_fact("revises") == str(older.id)
-    if not linked and not revises(newer.text, older.text):
-        return False
-    mine, theirs = distinguishing(newer.text, older.text)
-    if not terms & theirs or terms & mine:
-        return True
-    # The question has words of the older one alone. It may be about what has changed, unless it
-    # names what was so before.
-    return (linked or replaces(newer.text, older.text)) and not terms & former_values(
-        newer.text, older.text
-    )
+def _is_newer_version(asked: VersionQuery, newer: Memory, older: Memory) -> bool:
+    if newer.text_fact("revises") == str(older.id):
+        return not asked.names_only(older.text, newer.text)
+    return asked.puts_first(newer.text, older.text)
 
 
 def _with_similarities(
