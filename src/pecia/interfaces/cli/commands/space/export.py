@@ -21,7 +21,7 @@ from pecia.interfaces.cli.commands.space.export_folder import (
     open_export,
     require_export_target,
 )
-from pecia.interfaces.cli.output.progress import TableProgress, progress_bar
+from pecia.interfaces.cli.output.progress import ReportCounts, progress_bar
 from pecia.interfaces.cli.output.render import show_rows
 from pecia.interfaces.cli.output.terminal import Terminal, terminal_of
 from pecia.interfaces.cli.tools.backend import ToolBackend, open_backend
@@ -82,7 +82,7 @@ class FetchedSpace:
 
 
 def fetch_space(
-    tools: ToolBackend, name: str, folder: ExportFolder, progress: TableProgress
+    tools: ToolBackend, name: str, folder: ExportFolder, progress: ReportCounts
 ) -> FetchedSpace:
     """Everything that the caller may read, of one state of the space if it holds still."""
     found = FetchedSpace()
@@ -95,7 +95,7 @@ def fetch_space(
 
 
 def _fetch_once(
-    tools: ToolBackend, name: str, folder: ExportFolder, progress: TableProgress
+    tools: ToolBackend, name: str, folder: ExportFolder, progress: ReportCounts
 ) -> FetchedSpace:
     found = FetchedSpace()
     states: set[str] = set()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from pecia.features.wiki.core.names import find_path_problem
-from pecia.interfaces.cli.output.progress import TableProgress, progress_bar
+from pecia.interfaces.cli.output.progress import ReportCounts, progress_bar
 from pecia.interfaces.cli.output.render import show_rows
 from pecia.interfaces.cli.output.terminal import Terminal, terminal_of
 from pecia.interfaces.cli.tools.backend import ToolBackend, ToolInfo, open_backend, require_tools
@@ -78,7 +78,7 @@ class ImportRun:
     dry_run: bool
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
-    def send(self, tools: ToolBackend, made: "ConvertedExport", progress: TableProgress) -> None:
+    def send(self, tools: ToolBackend, made: "ConvertedExport", progress: ReportCounts) -> None:
         tool = tools.find_tool("wiki.import_documents")
         total = len(made.notes) + len(made.attachments)
         named = [it for it in made.notes if self._has_name(it.name, made)]
