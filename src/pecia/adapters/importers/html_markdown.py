@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
-from bs4 import BeautifulSoup, NavigableString, PageElement, Tag
+from bs4 import BeautifulSoup
+from bs4.element import NavigableString, PageElement, Tag
 from markdownify import ATX, BACKSLASH, MarkdownConverter
 
 from pecia.adapters.importers.source_tree import UnusableFile

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bs4 import NavigableString, Tag
+from bs4.element import NavigableString, Tag
 
 from pecia.adapters.importers.frontmatter import clean_tag
 from pecia.adapters.importers.html_markdown import (

@@ -23,12 +23,10 @@ from pecia.features.wiki.skills import WikiSkills
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.storage.roots import SpaceRoots
 from pecia.features.wiki.sync import SpaceSync
-from pecia.features.wiki.tools.batches import batch_tools
 from pecia.features.wiki.tools.config import config_tools
 from pecia.features.wiki.tools.conflicts import conflict_tools
 from pecia.features.wiki.tools.documents import FEATURE, document_tools
 from pecia.features.wiki.tools.edits import edit_tools
-from pecia.features.wiki.tools.frontmatter import frontmatter_tools
 from pecia.features.wiki.tools.links import link_tools
 from pecia.features.wiki.tools.remotes import RemoteTools, remote_tools
 from pecia.features.wiki.tools.renames import rename_tools
@@ -38,6 +36,7 @@ from pecia.features.wiki.tools.suggestions import suggestion_tools
 from pecia.features.wiki.tools.transfer import transfer_tools
 from pecia.features.wiki.tools.versions import version_tools
 from pecia.features.wiki.tools.workflows import workflow_tools
+from pecia.features.wiki.tools.writes import write_tools
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.feature import Feature
 from pecia.kernel.settings.account import expand_user
@@ -90,8 +89,7 @@ def wiki_feature(
             *link_tools(it),
             *config_tools(it),
             *edit_tools(it),
-            *batch_tools(it),
-            *frontmatter_tools(it),
+            *write_tools(it),
             *rename_tools(it),
             *version_tools(it),
             *suggestion_tools(it),

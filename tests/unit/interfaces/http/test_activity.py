@@ -34,10 +34,14 @@ async def test_what_is_in_flight_keeps_a_server_busy_until_it_ends() -> None:
         return
 
     counted = monitor.wrap(app)
+
+    async def serve() -> None:
+        await counted({"type": "http"}, receive, send)
+
     clock.now = 5
     assert monitor.idle_s() == 5
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(counted, {}, receive, send)
+        tasks.start_soon(serve)
         await anyio.wait_all_tasks_blocked()
         clock.now = 100
         assert monitor.idle_s() == 0
