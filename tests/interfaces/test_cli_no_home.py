@@ -44,7 +44,10 @@ NEEDS_NONE = {
 # What a client runs when a session begins and ends: silent, and never a failure of that session.
 HOOKS = {"hook recall", "hook capture"}
 # Commands that look at the file they were given first, and refuse that one here.
-FILE_FIRST = {"ckf publish", "eval questions", "group import", "memory import", "memory export"}
+FILE_FIRST = {
+    *("ckf publish", "eval questions", "group import", "memory import", "memory export"),
+    "space import",
+}
 
 TOOLS = {it.words: it.tool for it in SHORTCUTS} | {"call": "lake.list_sources"}
 

@@ -153,7 +153,7 @@ async def test_clients_are_told_of_a_changed_list(ground: HubFixture, mode: str)
             tasks.start_soon(listen, client)
             await ready.wait()
         before = await names_of(client)
-        await ground.pecia.call("hub/set_server", {"server": "files", "enabled": False})
+        await ground.pecia.confirmed("hub/set_server", {"server": "files", "enabled": False})
         with anyio.fail_after(30):
             await told.wait()
         assert "echo" in before - await names_of(client)

@@ -82,7 +82,7 @@ async def test_what_the_operator_named_its_tenant_can_only_switch_off(pecia: Pec
     assert said.status_code == 403
     ask = {"server": "files", "env": {"LD_PRELOAD": "/tmp/x.so"}}
     assert (await pecia.call("hub/set_server", ask)).status_code == 403
-    off = await pecia.call("hub/set_server", {"server": "files", "enabled": False})
+    off = await pecia.confirmed("hub/set_server", {"server": "files", "enabled": False})
     assert off.json()["state"] == "off"
     await pecia.confirmed("hub/set_server", {"server": "files", "enabled": True})
 

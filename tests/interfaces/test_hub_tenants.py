@@ -114,7 +114,8 @@ async def test_a_host_that_is_taken_away_is_reached_no_more_not_even_by_an_open_
     # What ends the conversation that was open may still arrive: a goodbye, and no question.
     assert any("mcp-method" in it for it in two.site.headers[:before])
     assert not any("mcp-method" in it for it in two.site.headers[before:])
-    assert await two.set(enabled=False) == 200
+    off = {"server": "inner", "enabled": False}
+    assert (await two.pecia.confirmed("hub/set_server", off)).json()["state"] == "off"
     await allow(two.pecia.app, "north", hosts=[two.host])
     await two.pecia.confirmed("hub/set_server", {"server": "inner", "enabled": True})
     assert (await two.echo()).status_code == 200

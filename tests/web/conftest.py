@@ -115,7 +115,9 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def _is_complaint(text: str) -> bool:
-    return "Content Security Policy" in text or "Uncaught" in text
+    # What a hostile diagram tries to run is stopped in its frame, whose policy is its own.
+    is_frame = "inline event handler" in text and "script-src 'sha256-" in text
+    return ("Content Security Policy" in text and not is_frame) or "Uncaught" in text
 
 
 def sign_in_as(page: Page, url: str, token: str) -> None:

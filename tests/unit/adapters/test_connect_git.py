@@ -46,7 +46,7 @@ async def test_a_path_longer_than_can_be_kept_is_passed_over(tmp_path: Path) -> 
         seen, passed = [it async for it in place.listing()]
     assert isinstance(seen, ListedFile)
     assert seen.key == "a.md"
-    assert passed == SkippedFile(long[:200], "the path is longer than 2000 bytes")
+    assert passed == SkippedFile(long[:200], "the path is longer than 2000 bytes", is_failure=True)
 
 
 def test_windows_into_a_large_repository_begin_where_memory_can_be_mapped() -> None:

@@ -62,6 +62,8 @@ _MOMENT = re.compile(
 )
 _PERIOD = re.compile(r"\bhow (?:often|long)\b|\buntil when\b", re.IGNORECASE)
 _PLACE = re.compile(r"\bwhere\b", re.IGNORECASE)
+_DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th)?[.,]?")
+_DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 _CLOCK = re.compile(r"\d{1,2}[:.h]\d\d|\d{1,2}(?:am|pm)|\d+(?:st|nd|rd|th)|(?:19|20)\d\d|q[1-4]")
 
 
@@ -145,7 +147,7 @@ class _Asked:
 
 @lru_cache(64)
 def _read_question(text: str) -> _Asked:
-    words = _split(text)
+    words = _without_dates(_split(text))
     anchors = frozenset(read_statement(text).anchors)
     terms = [_keys(it) for it in words if it not in _QUESTION and (_counts(it) or it in anchors)]
     return _Asked(
@@ -155,6 +157,18 @@ def _read_question(text: str) -> _Asked:
         not _SELVES.isdisjoint(words),
         _asked_kind(text),
     )
+
+
+def _without_dates(words: Sequence[str]) -> list[str]:
+    """The day or month that a question names says of when is asked, and not of what."""
+    months = VOCABULARY["months"]
+    found: list[str] = []
+    for place, word in enumerate(words):
+        beside = {*words[max(0, place - 1) : place], *words[place + 1 : place + 2]}
+        is_day = _DAY.fullmatch(word) is not None and not months.isdisjoint(beside)
+        if not (is_day or word in months or _DATE.fullmatch(word)):
+            found.append(word)
+    return found
 
 
 def _asked_kind(text: str) -> str:

@@ -45,7 +45,7 @@ def export(
     replace: bool = typer.Option(False, help="Replace everything in the folder. Asks first."),
     yes: bool = typer.Option(False, help="Do not ask."),
 ) -> None:
-    """Export what you may read of a space to a folder of this machine."""
+    """Export what you may read of a space to a folder: Markdown, OKF or HTML."""
     terminal = terminal_of(ctx)
     if shape not in FORMATS:
         raise InvalidEnum(
