@@ -1,13 +1,9 @@
-"""CPU and wall time of twelve commands beside a running server, of this tree and of another one,
-and of their nearest equivalents in other programs.
+"""CPU and wall time of twelve commands beside a running server, of this tree and of another one.
 
-    python -m bench.commands --before /path/to/other/checkout --peers FOLDER \\
-        --out bench/results/commands.json
+    python -m bench.commands --before /path/to/other/checkout --out bench/results/commands.json
 
 Both trees run with this interpreter, in turns, against one server each; the least of the runs
-counts, since anything else on the machine only adds. Programs of others are those found in FOLDER:
-`basic-memory/bin/basic-memory`, `datasette/bin/datasette`, `qmd/node_modules/.bin/qmd`. Each has
-the same handbook, indexed before it is measured (`bench/serving/peer_programs.py`).
+counts, since anything else on the machine only adds.
 """
 
 import argparse
@@ -21,8 +17,6 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
-
-from bench.serving.peer_programs import open_peers
 
 ROOT = Path(__file__).parents[1]
 HANDBOOK = ROOT / "examples" / "handbook"
@@ -51,7 +45,6 @@ def main() -> str:
     """Without another tree, this one alone."""
     given = argparse.ArgumentParser()
     given.add_argument("--before", type=Path)
-    given.add_argument("--peers", type=Path)
     given.add_argument("--runs", type=int, default=5)
     given.add_argument("--out", type=Path, default=ROOT / "bench" / "results" / "commands.json")
     asked, _ = given.parse_known_args()
@@ -60,22 +53,13 @@ def main() -> str:
         homes = {name: Path(folder) / name for name in trees}
         for name, tree in trees.items():
             _run(tree, homes[name], "start", str(HANDBOOK), "--port", "0", "--detach", "--no-ask")
-        peers = open_peers(asked.peers, Path(folder), HANDBOOK) if asked.peers else []
         try:
             rows = [_measure(trees, homes, after, before, asked.runs) for after, before in COMMANDS]
-            for row in rows:
-                row["peers"] = {
-                    it.name: it.measure(row["after"]["words"], asked.runs)
-                    for it in peers
-                    if row["after"]["words"] in it.words
-                }
         finally:
             for name, tree in trees.items():
                 _run(tree, homes[name], "stop")
     facts = {"python": platform.python_version(), "machine": platform.machine()}
-    versions = {it.name: it.version for it in peers}
-    found = {"runs": asked.runs, **facts, "load": os.getloadavg()[0], "peers": versions}
-    found["commands"] = rows
+    found = {"runs": asked.runs, **facts, "load": os.getloadavg()[0], "commands": rows}
     asked.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return "\n".join(
         f"{' -> '.join(format(row[it]['cpu_s'], '.2f') for it in trees)}  {row['command']}"

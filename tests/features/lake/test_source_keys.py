@@ -3,19 +3,16 @@ left out of the addresses of pages that a site links to.
 """
 
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from psycopg import sql
 
-from pecia.app.app import SETTINGS, App, open_app
 from pecia.kernel.errors import InvalidFormat
-from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import House, OpenHouse, house_flags, no_fetch
+from tests.conftest import House, OpenHouse
 from tests.features.lake.conftest import Lake
+from tests.features.lake.site_house import house_reaching
 from tests.laws.law_database import connect
 from tests.origin_servers import Answer, served
 
@@ -47,20 +44,7 @@ def site() -> Iterator[str]:
 
 @pytest.fixture
 def open_house(site: str) -> OpenHouse:
-    """A Pecia that may reach the site."""
-
-    def opened(database: DatabaseLogins, home: Path) -> AbstractAsyncContextManager[App]:
-        flags = {
-            **house_flags(database, home),
-            "lake.trusted_hosts": urlsplit(site).netloc,
-            "lake.page_pause_s": "0.001",
-        }
-        settings = load_settings(
-            SETTINGS, flags=flags, environ={}, project_file=None, user_file=None
-        )
-        return open_app(settings, fetch=no_fetch, report=lambda _: None)
-
-    return opened
+    return house_reaching(site)
 
 
 def stored_in_clear(database: DatabaseLogins) -> list[str]:
