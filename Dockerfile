@@ -14,11 +14,12 @@ FROM python:3.12-slim AS install
 ARG EXTRAS=
 WORKDIR /build
 COPY packages/pecia-minilm packages/pecia-minilm
+COPY packages/pecia-polyglot packages/pecia-polyglot
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
 COPY --from=console /build/src/pecia/interfaces/web/static src/pecia/interfaces/web/static
 RUN python -m venv /opt/pecia \
- && /opt/pecia/bin/pip install --no-cache-dir ./packages/pecia-minilm ".${EXTRAS:+[$EXTRAS]}"
+ && /opt/pecia/bin/pip install --no-cache-dir ./packages/pecia-minilm ./packages/pecia-polyglot ".${EXTRAS:+[$EXTRAS]}"
 
 FROM python:3.12-slim
 RUN useradd --uid 10001 --home-dir /var/lib/pecia --create-home pecia

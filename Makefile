@@ -20,7 +20,7 @@ $(RUN): pyproject.toml
 	  || { echo "Pecia needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable packages/pecia-minilm --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable packages/pecia-minilm --editable packages/pecia-polyglot --editable .
 	@mkdir -p .make && touch $@
 
 $(DEV): $(RUN)

@@ -2,10 +2,11 @@
 
     python collect.py DATA OUT [SHARD]
 
-A shard is a range of package names as `a:libr`, or `families` for what is read across packages;
-without one, all is read. Shards may run side by side, each into a folder of its own.
-DATA holds `x/PACKAGE/` (unpacked Debian packages), `ddtp/` (descriptions), `npm/` (CLDR) and
-`names.git` (a clone of NETransliteration-COLING2018), as `download.py` leaves them.
+A shard is a range of package names as `a:libr`, `families` for what is read across packages, or
+`courses`; without one, all is read. Shards may run side by side, each into a folder of its own;
+`merge_rows.py` joins them. DATA is as `download.sh` leaves it: `x/PACKAGE/` (unpacked Debian
+packages), `ddtp/` (descriptions), `npm/` (CLDR), `courses/` (repositories of translated courses)
+and `names.git` (a clone of NETransliteration-COLING2018).
 """
 
 import json
@@ -17,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from clean import clean, is_english, is_translation
-from readers import Pair, catalogs, descriptions, manuals, pages, words
+from readers import Pair, catalogs, courses, descriptions, manuals, pages, words
 
 # Packages that hold one language each and are aligned with one another.
 FAMILIES = [
@@ -45,6 +46,9 @@ def every_pair(data: Path, shard: str) -> Iterator[Pair]:
             yield from pages.read(folder, origin)
     if shard in ("", "families"):
         yield from _families(data, folders)
+    if shard in ("", "courses"):
+        for repository in sorted((data / "courses").iterdir()):
+            yield from courses.read(repository)
 
 
 def _families(data: Path, folders: list[tuple[str, Path]]) -> Iterator[Pair]:

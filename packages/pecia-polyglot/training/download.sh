@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # download.sh DATA: fetches what collect.py reads. Debian packages of packages.txt (bookworm; apt and
-# dpkg), descriptions, CLDR (npm) and names of Wikidata (git). Nothing is installed.
+# dpkg), descriptions, CLDR (npm), names of Wikidata and translated courses (git). Nothing is installed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"/{debs,x,ddtp,npm}
@@ -24,3 +24,9 @@ for name in cldr-localenames-full cldr-annotations-full cldr-annotations-derived
   npm pack --silent "$name@48.2.0"
 done
 git clone --bare https://github.com/steveash/NETransliteration-COLING2018 ../names.git
+mkdir -p ../courses
+for name in Web-Dev-For-Beginners Data-Science-For-Beginners IoT-For-Beginners AI-For-Beginners \
+  ai-agents-for-beginners edgeai-for-beginners AZD-for-beginners Generative-AI-for-beginners-java; do
+  git clone --bare "https://github.com/microsoft/$name" "../courses/$name"
+done
+git clone --bare https://github.com/kubernetes/website ../courses/kubernetes-website

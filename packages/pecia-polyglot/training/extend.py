@@ -19,13 +19,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from clean import clean, is_english
 from readers.words import number_of
-from select_rows import is_held, shingles, test_shingles, write
+from select_rows import LEFT_OUT, is_held, shingles, test_shingles, write
 
 SMALL = (
     "af ar az be bn bs cy eo et fa ga gu he hi hr hy is ka kk kn lv mk ml mr ms pa ro sq ta te th "
     "ur uz vi lt"
 )
-SMALL_BYTES, MAX_WORDS, MAX_WORD_CHARS, MAX_GLOSSES = 1.6e6, 70_000, 60, 110_000
+SMALL_BYTES, MAX_WORDS, MAX_WORD_CHARS, MAX_GLOSSES = 4e6, 120_000, 60, 110_000
 LISTS = ("dict-freedict", "edict", "cldr", "wikidata-names")
 
 
@@ -33,7 +33,7 @@ def read_rows(path: Path) -> Any:
     with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             parts = line.rstrip("\n").split("\t", 2)
-            if len(parts) == 3:
+            if len(parts) == 3 and parts[1] not in LEFT_OUT:
                 yield int(parts[0]), parts[1], parts[2]
 
 

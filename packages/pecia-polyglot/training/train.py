@@ -44,24 +44,24 @@ def teach(texts: list[str], device: str, batch_tokens: int) -> Tensor:
     table, body = minilm.load(MINILM / "model.int8.onnx")
     table, body = table.to(device), body.to(device).eval()
     vectors = torch.zeros(len(texts), minilm.HIDDEN, dtype=torch.float16, device=device)
-    rows = [it.ids for it in tokenizer.encode_batch(texts)]
-    order = sorted(range(len(rows)), key=lambda it: len(rows[it]))
-    at = 0
+    rows = [np.array(it.ids, np.int32) for it in tokenizer.encode_batch(texts)]
+    lengths = np.array([len(it) for it in rows])
+    starts = torch.from_numpy(np.cumsum(lengths) - lengths).to(device)
+    flat = torch.from_numpy(np.concatenate(rows)).to(device)
+    # The longest first: the first of a batch says how wide it is.
+    order = np.argsort(-lengths, kind="stable")
+    sizes, at = torch.from_numpy(lengths).to(device), 0
     while at < len(order):
-        width = len(rows[order[min(at + 8, len(order) - 1)]])
-        batch = order[at : at + max(8, batch_tokens // max(width, 1))]
-        width = len(rows[batch[-1]])
-        ids = torch.zeros(len(batch), width, dtype=torch.long)
-        mask = torch.zeros(len(batch), width, dtype=torch.bool)
-        for row, it in enumerate(batch):
-            ids[row, : len(rows[it])] = torch.tensor(rows[it])
-            mask[row, : len(rows[it])] = True
-        ids, mask = ids.to(device), mask.to(device)
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            vectors[torch.tensor(batch, device=device)] = body(
-                functional.embedding(ids, table), mask
-            ).half()
+        width = int(lengths[order[at]])
+        batch = order[at : at + max(8, batch_tokens // width)]
+        span = torch.arange(width, device=device)
         at += len(batch)
+        batch = torch.from_numpy(batch).to(device)
+        mask = span[None, :] < sizes[batch][:, None]
+        places = (starts[batch][:, None] + span[None, :]).clamp(max=len(flat) - 1)
+        ids = torch.where(mask, flat[places].long(), 0)
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            vectors[batch] = body(functional.embedding(ids, table), mask).half()
     return vectors
 
 
@@ -157,9 +157,18 @@ def rate(done: float, peak: float, *, frozen: bool) -> float:
     return peak * min(here / 0.03, 1) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * here)))
 
 
+def take_step(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+
+
 def train(
     model: nn.Module, lessons: data.Lessons, vectors: Tensor, options: Any, device: str
 ) -> None:
+    """Trains until the clock says so. What is trained so far is saved every few minutes, because a
+    lent machine may be taken back."""
     groups = groups_of(model)
     optimizer = torch.optim.AdamW(
         groups, betas=(0.9, 0.98), weight_decay=0.0, fused=device == "cuda"
@@ -174,6 +183,7 @@ def train(
     total, stop = options.minutes * 60, (options.pause or options.minutes) * 60
     is_static = isinstance(model, Static)
     began, seen = time.time() - spent, 0
+    saved_at = time.time()
     running: list[Tensor] = []
     model.train()
     while time.time() - began < stop:
@@ -185,10 +195,7 @@ def train(
                 group["lr"] = rate(done, group["peak"], frozen=number == 1 and not is_static)
             model.is_rounded = done > ROUNDED_FROM  # type: ignore[assignment]
             loss = loss_of(model, lessons, rows, width, vectors, device)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
+            take_step(model, optimizer, loss)
             step, seen = step + 1, seen + rows.numel() * width
             running.append(loss.detach())
             if step % options.report == 0:
@@ -197,6 +204,9 @@ def train(
                 spent_s = f"{time.time() - began:.0f} s"
                 print(f"step {step} {spent_s} loss {value:.4f} {pace:.2f} M/s", flush=True)
                 running.clear()
+            if time.time() - saved_at > 60 * options.save_every:
+                save(model, options.out, f"{options.student}-so-far")
+                saved_at = time.time()
     model.is_rounded = True  # type: ignore[assignment]
     if options.state:
         content = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
@@ -230,6 +240,7 @@ def main() -> None:
     parser.add_argument("--pause", type=float, help="stop after this many minutes, to go on later")
     parser.add_argument("--most", type=int, help="only so many English strings")
     parser.add_argument("--batch-tokens", type=int, default=65536)
+    parser.add_argument("--save-every", type=float, default=4, help="minutes")
     parser.add_argument("--report", type=int, default=250)
     parser.add_argument("--test", type=Path, help="a folder with XQuAD, for figures at the end")
     options = parser.parse_args()

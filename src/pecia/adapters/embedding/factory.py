@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -11,7 +12,7 @@ from anyio.to_thread import run_sync
 
 from pecia.adapters.embedding.model_files import ModelFiles, find_shipped_model, load_model_files
 from pecia.adapters.embedding.onnx import OnnxEmbedder
-from pecia.adapters.embedding.settings import EmbedSettings
+from pecia.adapters.embedding.settings import ChosenKind, EmbedSettings, Kind
 from pecia.adapters.embedding.static import StaticEmbedder
 from pecia.kernel.corpus.vectors.embedder import Embedder
 
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def open_embedder(settings: EmbedSettings) -> AsyncGenerator[Embedder | None]:
     """One embedder for the life of a process; None where search is lexical only."""
-    match settings.kind:
+    match choose_kind(settings.kind):
         case "none":
             yield None
+        case "polyglot":
+            from pecia.adapters.embedding.polyglot import PolyglotEmbedder
+
+            yield PolyglotEmbedder(threads=settings.threads)
         case "minilm":
             yield OnnxEmbedder(find_shipped_model(), threads=settings.threads)
         case "onnx":
@@ -34,6 +39,13 @@ async def open_embedder(settings: EmbedSettings) -> AsyncGenerator[Embedder | No
         case "endpoint":
             async with _endpoint(settings) as embedder:
                 yield embedder
+
+
+def choose_kind(kind: Kind) -> ChosenKind:
+    """The kind that `auto` stands for on this install; any other as it is."""
+    if kind == "auto":
+        return "polyglot" if find_spec("pecia_polyglot") else "minilm"
+    return kind
 
 
 def _endpoint(settings: EmbedSettings) -> "EndpointEmbedder":

@@ -1,6 +1,7 @@
 """The settings of the embedder."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
@@ -8,7 +9,8 @@ from pydantic import Field, SecretStr
 from pecia.kernel.settings.model import SettingConflict, SettingsSection, setting
 from pecia.kernel.settings.types import AbsolutePath, PositiveInt, Seconds, WebUrl
 
-Kind: TypeAlias = Literal["minilm", "onnx", "static", "endpoint", "none"]
+ChosenKind: TypeAlias = Literal["polyglot", "minilm", "onnx", "static", "endpoint", "none"]
+Kind: TypeAlias = Literal["auto"] | ChosenKind
 Retries = Annotated[int, Field(ge=0, le=10)]
 
 # What each kind cannot do without.
@@ -25,8 +27,10 @@ class EmbedSettings(SettingsSection):
     section = "embed"
 
     kind: Kind = setting(
-        "minilm",
-        description="`minilm`: the model that is shipped, for English. `onnx`: a model file of "
+        "auto",
+        description="`auto`: `polyglot` where the package pecia-polyglot is installed, else "
+        "`minilm`. `polyglot`: 63 languages in one vector space, English by MiniLM. `minilm`: the "
+        "model that is shipped, for English. `onnx`: a model file of "
         "your own. `static`: token vectors, fast and coarse. `endpoint`: any server that speaks "
         "OpenAI's embeddings; texts are sent there. `none`: lexical search only.",
     )
@@ -56,10 +60,15 @@ class EmbedSettings(SettingsSection):
     language: str = setting(
         "",
         description="The one language that your own model understands well, such as `en`. Empty: "
-        "many. Semantic scores weigh less in other languages. `minilm` is always `en`.",
+        "many. Semantic scores weigh less in other languages. `minilm` is always `en`, `polyglot` "
+        "has many.",
     )
 
     def clashes(self) -> Iterator[SettingConflict]:
+        if self.kind == "polyglot" and not find_spec("pecia_polyglot"):
+            yield SettingConflict(
+                "kind", "`auto` or `minilm`, or `pip install pecia-polyglot`, which is missing here"
+            )
         for name in _NEEDS.get(self.kind, ()):
             if not getattr(self, name):
                 yield SettingConflict(name, f"set when embed.kind is {self.kind}")

@@ -12,7 +12,8 @@ from typing import Any
 import anyio
 from anyio.to_thread import run_sync
 
-from pecia.adapters.embedding.model_files import ModelFiles, ModelTokenizer, unusable_file_error
+from pecia.adapters.embedding.model_files import ModelFiles, unusable_file_error
+from pecia.adapters.embedding.onnx import ModelTokenizer
 from pecia.kernel.corpus.vectors.embedder import Vectors, normalize
 
 
