@@ -106,14 +106,16 @@ def _extract_rules(
         exempts = line.is_statement and estimate.may_be(line.span.start, "exception")
         if not line.is_statement or not (line.kinds or exempts):
             continue
-        concept = concept_at.get(line.span.start)
-        made = extract_rules(line, parsed.grammar) if not concept or line.has(*DUTY_KINDS) else []
+        start = line.span.start
+        concept = concept_at.get(start)
+        defines = concept and estimate.states(start, "definition") and not line.has(*DUTY_KINDS)
+        made = [] if defines else extract_rules(line, parsed.grammar)
         if exempts or is_exception(line):
             made.append(rules.make_exception(line))
         if CueKind.OPINION in line.own:
             for it in made:
                 it.basis = "author_opinion"
         if made or concept:
-            rules.add(line, made[0] if made else concept_at[line.span.start])
+            rules.add(line, made[0] if made else concept_at[start])
         found += made
     return found

@@ -1,8 +1,9 @@
 """How probably a sentence states a rule, an exception, a definition, a step or a fact. Pure.
 
 Two logistic models per kind over what the parser knows: cues, block, marks, length, forms
-of words (`cues/forms.py`, `cues/signs.py`). `bench/ckf_weights.py` fits the weights, one set for
-all languages.
+of words (`cues/forms.py`, `cues/signs.py`, `cues/modality.py`) and frequent words. What the first
+says is then corrected by whether the kind is the main one. `bench/ckf_weights.py` fits both, one
+set for all languages.
 """
 
 import json
@@ -48,6 +49,7 @@ from pecia.features.ckf.heuristic.cues.forms import (
 )
 from pecia.features.ckf.heuristic.cues.grammar import Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.cues.modality import iter_modal_signs
 from pecia.features.ckf.heuristic.cues.signs import (
     INSTRUCTION,
     PAST,
@@ -64,6 +66,7 @@ from pecia.features.ckf.heuristic.parse.blocks import BlockShape, is_section_lab
 from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
 
 WEIGHTS = Path(__file__).with_name("probability.json")
+CALIBRATION = Path(__file__).with_name("calibration.json")
 KINDS = ("rule", "exception", "definition", "step", "fact", "none")
 
 
@@ -81,29 +84,35 @@ class KindChances:
 def estimate_kinds(parsed: ParsedText) -> Iterator[KindChances]:
     """For every sentence, in order."""
     weights, bias = _load_weights()
-    for features in iter_features(parsed):
+    calibration = _load_calibration()
+    for features in iter_features(parsed, _load_vocabulary()):
         if "ends:?" in features:
             yield _QUESTION
             continue
         rows = [row for name in features if (row := weights.get(name))]
         totals = [sum(column) for column in zip(bias, *rows, strict=True)]
-        stated = {
-            kind: 1 / (1 + math.exp(-max(-30.0, min(30.0, it))))
-            for kind, it in zip(KINDS, totals[: len(KINDS)], strict=True)
-        }
         homes = totals[len(KINDS) :]
-        yield KindChances(stated, KINDS[homes.index(max(homes))])
+        home = homes.index(max(homes))
+        stated: dict[str, float] = {}
+        for at, kind in enumerate(KINDS):
+            shift, slope = calibration[kind][at != home]
+            stated[kind] = 1 / (1 + math.exp(-max(-30.0, min(30.0, shift + slope * totals[at]))))
+        yield KindChances(stated, KINDS[home])
 
 
-def iter_features(parsed: ParsedText) -> Iterator[set[str]]:
+def iter_features(
+    parsed: ParsedText, vocabulary: frozenset[str] | None = None
+) -> Iterator[set[str]]:
+    """The signs of every sentence; of its words those in `vocabulary`, or all."""
     lists = _count_list_items(parsed.lines)
     texts = [
-        set(_text_features(it.text, it.span.of(parsed.lowered), parsed.grammar))
+        set(_text_features(it.text, it.span.of(parsed.lowered), parsed.grammar, vocabulary))
         for it in parsed.lines
     ]
     entries = [tuple(_entry_features(it)) for it in parsed.lines]
     genre = _genre_features(parsed, texts, entries)
     titles = {it.number: set(_title_features(it.title)) for it in parsed.parts}
+    subjects = {it.number: _title_words(it.title, parsed.grammar) for it in parsed.parts}
     nearby = _local_features(parsed.lines, texts)
     before: Sentence | None = None
     for line, items, own, near, entry in zip(
@@ -119,6 +128,7 @@ def iter_features(parsed: ParsedText) -> Iterator[set[str]]:
         if line.block.shape is BlockShape.ITEM:
             found |= {f"item&{it}" for it in found & _IN_ITEMS}
         found |= titles[line.part]
+        found.update(_place_features(line, before, subjects[line.part]))
         found.update(_pair_features(found))
         found |= {f"{one}&{other}" for other in found & _BY_GENRE for one in genre}
         yield found | genre
@@ -133,6 +143,30 @@ def _title_features(title: str) -> Iterator[str]:
         yield "under:definitions"
     if EXCEPTIONS_TITLE.search(lowered):
         yield "under:exceptions"
+
+
+def _title_words(title: str, grammar: Grammar) -> frozenset[str]:
+    return frozenset(it for it in _WORD.findall(title.lower()) if it not in grammar.stopwords)
+
+
+def _place_features(
+    line: Sentence, before: Sentence | None, subject: frozenset[str]
+) -> Iterator[str]:
+    """A section often opens with what its title names: `# Gateway`, `A gateway is …`"""
+    if not line.is_statement:
+        return
+    first = before is not None and before.title
+    if first:
+        yield "first_in_part"
+    if _ARTICLE_FIRST.match(line.text):
+        if first:
+            yield "article_first&first_in_part"
+        if COPULA.match(line.text.lower()):
+            yield "article_first&copula"
+    if subject and len(subject) <= MAX_TERM_WORDS:
+        opening = _WORD.findall(line.text[:MAX_SUBJECT_CHARS].lower())
+        if subject <= {*opening[: len(subject) + 2]}:
+            yield "title_is_subject"
 
 
 def _pair_features(found: set[str]) -> Iterator[str]:
@@ -244,7 +278,9 @@ def _entry_features(line: Sentence) -> Iterator[str]:
         yield "entry"
 
 
-def _text_features(text: str, lowered: str, grammar: Grammar) -> Iterator[str]:
+def _text_features(
+    text: str, lowered: str, grammar: Grammar, vocabulary: frozenset[str] | None
+) -> Iterator[str]:
     words = _WORD.findall(lowered)
     size = len(words)
     yield f"words:{next((it for it in _SIZES if size <= it), 99)}"
@@ -273,6 +309,9 @@ def _text_features(text: str, lowered: str, grammar: Grammar) -> Iterator[str]:
     if instructs_inside(text, distinct):
         yield "instructs_inside"
     yield from (name for name, known in _WORD_SIGNS if not known.isdisjoint(distinct))
+    yield from iter_modal_signs(text, lowered, words, distinct)
+    for it in distinct if vocabulary is None else distinct & vocabulary:
+        yield f"{WORD_PREFIX}{it}"
 
 
 def _is_future(word: str) -> bool:
@@ -312,6 +351,20 @@ def _load_weights() -> tuple[dict[str, list[float]], list[float]]:
     return found, found.pop("")
 
 
+@cache
+def _load_vocabulary() -> frozenset[str]:
+    names = _load_weights()[0]
+    return frozenset(it[len(WORD_PREFIX) :] for it in names if it.startswith(WORD_PREFIX))
+
+
+@cache
+def _load_calibration() -> dict[str, list[list[float]]]:
+    """By kind: shift and slope of the logit where it is the main kind, and where it is not."""
+    found: dict[str, list[list[float]]] = json.loads(CALIBRATION.read_text("utf-8"))
+    return found
+
+
+WORD_PREFIX = "word="
 _OWN = {kind: f"own:{kind.value}" for kind in CueKind}
 _INHERITED = {kind: f"inherited:{kind.value}" for kind in CueKind}
 # A question states nothing.
@@ -320,12 +373,14 @@ _ENOUGH_ITEMS = 3
 _SIZES = (2, 4, 7, 12, 20, 35)
 _QUOTES = "\"'“‘«„`*_"
 _WORD = re.compile(r"[^\W\d_]+")
+_ARTICLE_FIRST = re.compile(r"(?:An?|Eine?|Une?|Un[ao]?|Uma?)\s")
 _NO_LETTER = re.compile(r"[^\S ]|[^\w\s]|[\d_]")
 LEGAL_SHARE = 0.3
 # How many sentences before and after tell what kind of passage it is.
 NEAR = 5
 MIN_VERB_CHARS = 3
 MAX_TERM_WORDS = 6
+MAX_SUBJECT_CHARS = 80
 # Signs that are single words, in lower case.
 _WORD_SIGNS = (
     ("past", PAST),
@@ -349,6 +404,8 @@ _SIGNS = (
     ("you", SECOND_PERSON),
     ("instructs", INSTRUCTION),
     ("refers", REFERENCE),
+    ("capitals_first", re.compile(r"^[A-ZÀ-ÖØ-Þ]{4,}\b(?=.*[a-zß-ÿ])", re.DOTALL)),
+    ("markup", re.compile(r"\{\{|\{%|^\.\. |</?[a-z]+>|`")),
     ("infinitive", re.compile(r"^[A-ZÉÀÊÂ][a-zéèêçà]+(?:er|ir|re|ez|ar|se)\s")),
     ("title_case", re.compile(r"^(?:[A-Z][\w-]*\s){2,}[A-Z]\w*$")),
     ("two_sentences", re.compile(r"[;] ")),
@@ -430,6 +487,8 @@ _PAIRS = (
     ("copula", "no_cue"),
     ("ability", "you"),
     ("future", "own:obligation"),
+    ("first_in_part", "copula"),
+    ("title_is_subject", "copula"),
     ("stative", "no_cue"),
     ("stative", "soft"),
     ("is", "no_cue"),

@@ -14,9 +14,11 @@ from pecia.features.ckf.heuristic.probability import estimate_kinds
 
 POSSIBLE_BASIS = "uncertain"
 # An item below it is only possible; chosen on texts left out of the fit.
-MIN_STATED = 0.5
+MIN_STATED = {"rule": 0.5, "exception": 0.5, "definition": 0.6, "step": 0.55, "fact": 0.6}
 # Beside the home of a sentence, another kind is stated from here on: a rule with its exception.
 MIN_SECOND = 0.7
+# An exception mostly states what holds instead.
+MIN_RULE_BESIDE = 0.6
 MIN_POSSIBLE = 0.01
 MIN_SOUGHT = 0.3
 MIN_EXPLICIT = 0.75
@@ -63,6 +65,10 @@ class KindEstimate:
         """Whether a kind is probable enough to look for, even where no cue names it."""
         return self.of(start).get(kind, 0.0) >= MIN_SOUGHT
 
+    def states(self, start: int, kind: str) -> bool:
+        """Whether a kind is the main one, and probable enough not to be called possible."""
+        return self.home(start) == kind and self.of(start)[kind] >= MIN_STATED[kind]
+
     def rate(self, candidates: Iterable[ItemCandidate]) -> list[ItemCandidate]:
         """The candidates that are at least possible, each with its probability."""
         return [it for it in candidates if self._rate(it)]
@@ -79,7 +85,7 @@ class KindEstimate:
         chance = self.of(line.span.start).get(kind, 0.0)
         home = self.home(line.span.start)
         beside = chance >= _MIN_BESIDE.get((home, kind), 1.1)
-        stated = beside or (home == kind and chance >= MIN_STATED)
+        stated = beside or self.states(line.span.start, kind)
         _mark(candidate, chance, stated=stated)
         if candidate.section in _NEVER_DROPPED:
             return True
@@ -90,7 +96,7 @@ class KindEstimate:
         first, end = bisect_left(self._starts, span.start), bisect_left(self._starts, span.end)
         own = [self.of(it)["step"] for it in self._starts[first:end]]
         chance = sum(own) / max(1, len(own))
-        _mark(candidate, chance, stated=chance >= MIN_STATED)
+        _mark(candidate, chance, stated=chance >= MIN_STATED["step"])
         return True
 
 
@@ -106,8 +112,8 @@ def _mark(candidate: ItemCandidate, chance: float, *, stated: bool) -> None:
 # Kinds that one sentence can state together, its home first.
 _MIN_BESIDE = {
     ("rule", "exception"): MIN_SECOND,
-    ("exception", "rule"): MIN_SECOND,
-    ("fact", "definition"): MIN_STATED,
+    ("exception", "rule"): MIN_RULE_BESIDE,
+    ("fact", "definition"): MIN_SECOND,
     ("rule", "definition"): MIN_SECOND,
 }
 # Their own cues are narrow, and the labels do not tell them from other facts.

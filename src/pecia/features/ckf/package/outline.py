@@ -1,6 +1,6 @@
 """A package in a few lines for a model: what it holds, its surest items, within a budget. Pure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pecia.features.ckf.package.field import FieldRole
@@ -25,11 +25,15 @@ COUNT_TOKENS = 12
 
 @dataclass(frozen=True, slots=True)
 class OutlineGroup:
-    """A heading of the outline. `turns`: lines it may add before the next group adds one."""
+    """A heading of the outline. `turns`: lines it may add before the next group adds one.
+
+    `atoms`: the types of atomic units that belong here.
+    """
 
     title: str
     sections: tuple[str, ...]
     turns: int
+    atoms: tuple[str, ...] = ()
 
 
 # Rules and what changes them first: an agent that acts without an exception does harm.
@@ -38,12 +42,18 @@ GROUPS = (
         "Rules",
         ("principles", "heuristics", "decision_rules", "if_then_rules", "anti_patterns"),
         3,
+        ("rule", "heuristic", "obligation", "prohibition", "exception"),
     ),
     OutlineGroup("Exceptions", ("exceptions",), 2),
-    OutlineGroup("Definitions", ("concepts",), 2),
+    OutlineGroup("Definitions", ("concepts",), 2, ("definition",)),
     OutlineGroup("Procedures", ("procedures", "playbooks"), 1),
     OutlineGroup("Questions answered", ("qa_pairs",), 1),
-    OutlineGroup("Facts", ("atomic_units", "patterns", "causal_chains", "mental_models"), 1),
+    OutlineGroup(
+        "Facts",
+        ("patterns", "causal_chains", "mental_models"),
+        1,
+        ("fact", "claim", "numeric_fact", ""),
+    ),
 )
 
 
@@ -85,22 +95,24 @@ def select_sections(package: Package, names: Iterable[str]) -> Package:
 
 
 def _group_lines(package: Package) -> list[tuple[OutlineGroup, list[_OutlineLine]]]:
-    found = [(it, _lines(package, it.sections)) for it in GROUPS]
-    # Atomic units repeat the sentences of the other sections.
+    found = [(it, _lines(package, it)) for it in GROUPS]
+    # Facts repeat the sentences of the other sections.
     said = {it.start for _, lines in found[:-1] for it in lines if not it.is_possible} - {-1}
     facts, lines = found[-1]
     return [*found[:-1], (facts, [it for it in lines if it.start not in said])]
 
 
-def _lines(package: Package, sections: Sequence[str]) -> list[_OutlineLine]:
+def _lines(package: Package, group: OutlineGroup) -> list[_OutlineLine]:
     """One line per quoted sentence, the surest first; items only possible come last."""
     rows: dict[str, Item] = {}
     for row in package.trace:
         # The last: an exception quotes its rule before itself.
         rows[text_of(row, "extracted_item_id")] = row
     found: dict[object, _OutlineLine] = {}
-    for section in sections:
+    for section in (*group.sections, "atomic_units"):
         for item in package.items(section):
+            if section == "atomic_units" and text_of(item, "type") not in group.atoms:
+                continue
             line = _line(section, item, rows.get(text_of(item, "id"), {}))
             place = line.start if line.start >= 0 else line.text
             known = found.get(place)

@@ -150,8 +150,9 @@ CUES: CueLists = {
     CueKind.SUBSTITUTE: "rather than|instead of",
     CueKind.IDIOM: (
         "at once|once per|once every|once more|more than once|at least once|provided by"
-        "|provided in|provided with|is provided|are provided|was provided|were provided"
-        "|be provided|in may|of may|since may"
+        "|provided in|provided with|provided under|provided for|provided at|provided on|provided as"
+        "|as provided|expressly provided|otherwise provided|is provided|are provided|was provided"
+        "|were provided|be provided|in may|of may|since may"
     ),
 }
 

@@ -12,7 +12,10 @@ def _any_of(*parts: str) -> re.Pattern[str]:
 
 
 # A number, letter or mark before the first word: `(2) `, `1.4. `, `a) `, `- `.
-LABEL = r"^[\W_]{0,4}(?:(?:§\s?)?[\divx]{1,4}(?:\.\d{1,3}){0,3}[a-z]?|[a-z])?[.)°]{0,2}[\W_]{0,4}"
+LABEL = (
+    r"^[\W_]{0,4}(?:(?:(?:§\s?)?\d{1,4}(?:\.\d{1,3}){0,3}[a-z]?[.)°]{0,2}|[ivx]{1,4}[.)]{1,2}"
+    r"|[a-z][.)]{1,2})[\W_]{1,4})?"
+)
 
 # The sentence says what a term means.
 MEANS = _any_of(

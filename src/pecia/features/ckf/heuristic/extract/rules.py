@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pecia.features.ckf.heuristic.candidate import ItemCandidate, verbatim_candidate
+from pecia.features.ckf.heuristic.cues.connectives import lacks_number
 from pecia.features.ckf.heuristic.cues.grammar import Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.cues.signs import PAST
@@ -75,6 +76,7 @@ class SplitSentence:
 
     line: Sentence
     grammar: Grammar
+    kinds: frozenset[CueKind]
     phrase: Clauses | None
     condition: Clauses | None
     cause: Clauses | None
@@ -82,7 +84,8 @@ class SplitSentence:
 
 def extract_rules(line: Sentence, grammar: Grammar) -> list[ItemCandidate]:
     """Every rule in the sentence, except exceptions (`exceptions.py`)."""
-    makers = [make for kinds, make in _MAKERS if not line.kinds.isdisjoint(kinds)]
+    own = _binding_kinds(line)
+    makers = [make for kinds, make in _MAKERS if not own.isdisjoint(kinds)]
     if _tells_past(line):
         makers = [it for it in makers if it in (_pattern, _cause, _model)]
     if not makers:
@@ -90,12 +93,26 @@ def extract_rules(line: Sentence, grammar: Grammar) -> list[ItemCandidate]:
     split = SplitSentence(
         line,
         grammar,
+        own,
         extract_opening_phrase(line, grammar),
         split_condition(line, grammar),
         split_cause(line, grammar) if line.own & _WHY else None,
     )
     made = [make(split) for make in makers]
     return [it for it in made if it]
+
+
+def _binding_kinds(line: Sentence) -> frozenset[CueKind]:
+    """Its kinds, without a scope that only a quantity without a number names.
+
+    A sentence with a condition is cut there, so its quantities do no harm.
+    """
+    scopes = [it for it in line.cues if CueKind.SCOPE in it.kinds]
+    if CueKind.CONDITION in line.own or not scopes:
+        return frozenset(line.kinds)
+    if all(lacks_number(it.words, line.text, it.end - line.span.start) for it in scopes):
+        return frozenset(line.kinds - {CueKind.SCOPE})
+    return frozenset(line.kinds)
 
 
 def _tells_past(line: Sentence) -> bool:
@@ -128,7 +145,7 @@ def _if_then(split: SplitSentence) -> ItemCandidate | None:
 def _decision(split: SplitSentence) -> ItemCandidate | None:
     """A decision rule: by a limit, by a date, or a duty with a condition."""
     line = split.line
-    limited = not line.kinds.isdisjoint(_LIMITS)
+    limited = not split.kinds.isdisjoint(_LIMITS)
     if not limited and not (line.has(CueKind.CONDITION) or split.phrase):
         return None
     found = split.condition or _around_limit(split)
@@ -166,7 +183,8 @@ def _limits(split: SplitSentence) -> dict[str, Json]:
 
 def _principle(split: SplitSentence) -> ItemCandidate | None:
     line = split.line
-    if CueKind.OBLIGATION not in line.own or line.has(*_CONDITIONAL) or split.phrase:
+    conditional = not split.kinds.isdisjoint(_CONDITIONAL)
+    if CueKind.OBLIGATION not in line.own or conditional or split.phrase:
         return None
     return ItemCandidate("principles", line.text, {"statement": trim_clause(line.text)}, (line,))
 

@@ -35,12 +35,19 @@ def extract_concepts(parsed: ParsedText, estimate: KindEstimate) -> list[ItemCan
         if not label and line.is_statement and estimate.may_be(line.span.start, "definition"):
             is_main = estimate.home(line.span.start) == "definition"
             label = _find_term_by_form(line.text, is_main=is_main)
-        if label and label.lower() not in seen:
+        if label and label.lower() not in seen and _names_a_term(label, parsed):
             seen.add(label.lower())
             fields: dict[str, Json] = {"label": label, "definition": line.text}
             found.append(ItemCandidate("concepts", label, fields, (line,)))
     _link_dependencies(found)
     return found
+
+
+def _names_a_term(label: str, parsed: ParsedText) -> bool:
+    """Not one function word, and not what a thing is denied to be: `X is not a Y`."""
+    words = label.lower().split()
+    one = len(words) == 1 and words[0] in parsed.grammar.stopwords
+    return not one and words[-1] not in _DENIALS
 
 
 def extract_entities(parsed: ParsedText) -> list[ItemCandidate]:
@@ -130,8 +137,12 @@ def _find_defined_term(line: Sentence, parsed: ParsedText) -> str:
 def _find_term_by_form(text: str, *, is_main: bool) -> str:
     """The term of a probable definition without a cue.
 
-    It heads an entry, is quoted, or stands before a copula, after `Als`, or before a colon.
+    It heads an entry, is a link or quoted, or stands before a copula, after `Als`, or before a
+    colon.
     """
+    link = _LINKED_TERM.match(text)
+    if link:
+        return trim_clause(link[1]).strip(_TERM_MARKS)
     entry = next((it for form in _ENTRIES if (it := form.match(text))), None)
     if entry:
         return trim_clause(entry[1]).strip(_TERM_MARKS)
@@ -162,6 +173,8 @@ _NAME = re.compile(
     r"[A-ZÀ-ÖØ-Þ][\w&'’-]*){0,3})(?:\s\(([A-Z][A-Z0-9]{1,7})\))?"
 )
 _ENTRIES = (HEADWORD, ENTRY_BELOW, ENTRY_BESIDE)
+_LINKED_TERM = re.compile(r"(?:[^\W\d_]{1,4}\s)?\[([^\]\n]{2,60})\]\(")
+_DENIALS = frozenset({"not", "nicht", "kein", "keine", "ne", "n'", "no", "não"})
 _TERM_MARKS = " \"'“”‘’«»„*_`"
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9-]{1,9}")
 _GLOSSARY = re.compile(r"[*_`]{0,2}([^:*_`\n]{2,48})[*_`]{0,2}:[*_`]{0,2}\s")

@@ -62,16 +62,19 @@ class _Line:
     start: int
     end: int
     words: str
+    indent: int
 
 
 class _BlockReader:
-    """The parser state: the open paragraph or fence."""
+    """The parser state: the open paragraph, fence or indented literal block."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.found: list[TextBlock] = []
         self.open: list[_Line] = []
         self.fence = ""
+        # The indent of the line that introduces a literal block, which is indented further.
+        self.literal: int | None = None
 
     def read(self) -> list[TextBlock]:
         start = 0
@@ -80,7 +83,7 @@ class _BlockReader:
             if words:
                 indent = len(raw) - len(raw.lstrip())
                 at = start + indent
-                self._take(_Line(number, at, at + len(words), words), indent)
+                self._take(_Line(number, at, at + len(words), words, indent))
             elif not self.fence:
                 self._close()
             start += len(raw)
@@ -91,28 +94,45 @@ class _BlockReader:
         """Whether the line opens front matter, which is kept verbatim and has no sentences."""
         return line.number == 1 and line.words == "---" and find_body_start(self.text) > 0
 
-    def _take(self, line: _Line, indent: int) -> None:
+    def _take(self, line: _Line) -> None:
+        if self.literal is not None and line.indent > self.literal:
+            self._add(BlockShape.CODE, line, line.start)
+            return
+        self.literal = None
         if self.fence:
             self.open.append(line)
             if line.words.startswith(self.fence):
                 self._close()
+            return
+        if self._underlines(line):
+            title = self.open.pop()
+            level = _UNDERLINE_LEVEL.get(line.words[0], 3)
+            self._add(BlockShape.HEADING, title, title.start, level=level)
             return
         if line.words.startswith(("```", "~~~")) or self._opens_frontmatter(line):
             self._close()
             self.fence = line.words[:3]
             self.open.append(line)
             return
-        if line.words[0] in _MARKED and self._take_marked(line, indent):
+        if line.words[0] in _MARKED and self._take_marked(line):
             return
         self._take_plain(line)
 
-    def _take_marked(self, line: _Line, indent: int) -> bool:
+    def _underlines(self, line: _Line) -> bool:
+        """Whether the line underlines the one open line as a title.
+
+        Tildes open a fence too, so marks other than `=` and `-` must be as long as the title.
+        """
+        if len(self.open) != 1 or not _UNDERLINE.fullmatch(line.words):
+            return False
+        return line.words[0] in "=-" or len(line.words) >= len(self.open[0].words)
+
+    def _take_marked(self, line: _Line) -> bool:
         """Handle a line that starts with a marker; False if it has none."""
-        if self.open and _UNDERLINE.fullmatch(line.words) and len(self.open) == 1:
-            title = self.open.pop()
-            self._add(
-                BlockShape.HEADING, title, title.start, level=1 if line.words[0] == "=" else 2
-            )
+        if _DIRECTIVE.match(line.words) or _COMMENT.fullmatch(line.words):
+            self._close()
+            self._add(BlockShape.CODE, line, line.start)
+            self.literal = line.indent if _LITERAL.match(line.words) else None
             return True
         heading = _HEADING.match(line.words)
         if heading:
@@ -121,10 +141,13 @@ class _BlockReader:
             self._add(BlockShape.HEADING, line, line.start + heading.end(), level=level)
             return True
         item = _ITEM.match(line.words)
+        if item and _BOXED.fullmatch(line.words):
+            return False
         if item:
             self._close()
             ordinal = item[1][0] not in "-*+•–·"
-            self._add(BlockShape.ITEM, line, line.start + item.end(), level=indent, ordinal=ordinal)
+            body = line.start + item.end()
+            self._add(BlockShape.ITEM, line, body, level=line.indent, ordinal=ordinal)
             return True
         if line.words[0] == "|":
             self._close()
@@ -137,9 +160,14 @@ class _BlockReader:
         if continues:
             self._extend(line)
             return
-        if self.open and _LABEL.match(line.words):
+        if self.open and _LABEL.match(line.words) and self._may_start_label():
             self._close()
         self.open.append(line)
+
+    def _may_start_label(self) -> bool:
+        """Not in the middle of a wrapped sentence, whose last line ends in any word."""
+        last = self.open[-1].words
+        return last[-1] in _LINE_ENDS or _LABEL.match(last) is not None
 
     def _continues_item(self, line: _Line) -> bool:
         last = self.found[-1]
@@ -178,6 +206,8 @@ class _BlockReader:
         elif len(self.open) == 1 and _is_title(first.words):
             shape, level = BlockShape.HEADING, _title_level(first.words)
         self.found.append(TextBlock(shape, span, span, first.number, last.number, level))
+        if last.words.endswith("::") and not self.fence:
+            self.literal = first.indent
         self.open, self.fence = [], ""
 
 
@@ -215,10 +245,20 @@ def _title_level(words: str) -> int:
     return 2 if is_section_label(words) else 1
 
 
-_MARKED = frozenset("#-*+•–·|=_0123456789([abcdefivxABCDEFIVX")
+_MARKED = frozenset("#-*+•–·|=_.<0123456789([abcdefivxABCDEFIVX")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+|$)")
 _ITEM = re.compile(r"([-*+•–·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4}|[IVX]{1,4})[.)])[ \t]+(?=\S)")
-_UNDERLINE = re.compile(r"={3,}|-{3,}")
+# A line of a box drawn with stars, as around a disclaimer, is no item.
+_BOXED = re.compile(r"\*\s.*\s\*")
+_UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}|\^{3,}|\"{3,}|\+{3,}")
+_UNDERLINE_LEVEL = {"=": 1, "-": 2}
+# reStructuredText: `.. name::`, `.. _target:`, and directives whose content is no prose.
+_DIRECTIVE = re.compile(r"\.\. (?:[\w:-]+::|_[^:]+:|\[)")
+_COMMENT = re.compile(r"<!--.*-->")
+_LITERAL = re.compile(
+    r"\.\. (?:code|code-block|sourcecode|parsed-literal|literalinclude|image|figure|toctree"
+    r"|highlight|math|raw)::"
+)
 _RULE = re.compile(r"[-*_=]{3,}|(?:[-*_][ \t]){2,}[-*_]")
 _SECTION = re.compile(
     r"(?:section|article|chapter|part|clause|rule|appendix|annex|schedule|art\.|sec\.|§+"
@@ -231,3 +271,4 @@ _SECTION = re.compile(
 _SENTENCE_END = re.compile(r"[.!?:]\s")
 # A line such as `Answer: ...` starts a new block, even without a blank line before it.
 _LABEL = re.compile(r"[^\W\d_][\w&/ -]{0,24}:[ \t]")
+_LINE_ENDS = '.!?:;|)]*_"”»。！？'

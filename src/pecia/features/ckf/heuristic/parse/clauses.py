@@ -6,6 +6,14 @@ Every clause is a slice of the sentence, trimmed of outer punctuation; nothing i
 import re
 from dataclasses import dataclass
 
+from pecia.features.ckf.heuristic.cues.connectives import (
+    asks_whether,
+    cut_result,
+    ends_in_result,
+    is_ellipsis,
+    is_link,
+    strip_link,
+)
 from pecia.features.ckf.heuristic.cues.grammar import Cue, Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.parse.text import Sentence
@@ -21,9 +29,9 @@ class Clauses:
 
 def split_condition(line: Sentence, grammar: Grammar) -> Clauses | None:
     """Condition and consequence; `None` if the sentence has no condition."""
-    cue = line.first(CueKind.CONDITION)
+    cue = _first_condition(line)
     required = line.first(CueKind.PRECONDITION)
-    if required and _before_time(line, required):
+    if required and (_before_time(line, required) or _is_asked(line, required)):
         required = None
     if required and _is_leading(line, required) and not (cue and _is_leading(line, cue)):
         return _split_leading(line, required, grammar) or _split_at(line, cue or required, grammar)
@@ -33,6 +41,30 @@ def split_condition(line: Sentence, grammar: Grammar) -> Clauses | None:
         return _split_at(line, cue, grammar)
     phrase = extract_opening_phrase(line, grammar)
     return phrase or (_split_at(line, required, grammar) if required else None)
+
+
+def _first_condition(line: Sentence) -> Cue | None:
+    """The first cue of a condition that does not ask `whether` or compare."""
+    return next(
+        (
+            it
+            for it in line.cues
+            if not it.names
+            and CueKind.CONDITION in it.kinds
+            and not asks_whether(line.text, _offset(line, it))
+        ),
+        None,
+    )
+
+
+def _is_asked(line: Sentence, cue: Cue) -> bool:
+    """Whether it stands in what is asked: `determine if you need …`"""
+    return any(
+        it.start < cue.start
+        and CueKind.CONDITION in it.kinds
+        and asks_whether(line.text, _offset(line, it))
+        for it in line.cues
+    )
 
 
 def extract_limit_phrase(line: Sentence, place: int, grammar: Grammar) -> Clauses | None:
@@ -45,6 +77,8 @@ def extract_limit_phrase(line: Sentence, place: int, grammar: Grammar) -> Clause
     if at <= MAX_LEADING_CHARS:
         end = comma or _limit_end(line)
         return _clauses(line.text[:end], line.text[end:], grammar) if end else None
+    if _VERB_FRAME.search(line.text) and not _VERB_FRAME.search(line.text[:at]):
+        return None
     if comma is None and len(line.text[at:].split()) <= MAX_LIMIT_WORDS:
         found = _clauses(line.text[at:], line.text[:at], grammar)
         if found:
@@ -95,7 +129,7 @@ def extract_opening_phrase(line: Sentence, grammar: Grammar) -> Clauses | None:
     if not word or word[0].lower() not in grammar.openers:
         return None
     end = _clause_end(line, word.end(), grammar)
-    if end is None or end > MAX_PHRASE_CHARS:
+    if end is None or end > MAX_PHRASE_CHARS or is_link(line.text[:end]):
         return None
     return _clauses(line.text[:end], line.text[end:], grammar)
 
@@ -142,13 +176,17 @@ def _split_leading(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None
     if end is None:
         return None
     start = _offset(line, cue) if _keeps_cue(cue, grammar) else cue.end - line.span.start
+    if is_ellipsis(line.text[start:end]):
+        start = _offset(line, cue)
+    elif (lead := _leading_phrase(line, cue)) is not None:
+        start = lead
     return _clauses(line.text[start:end], line.text[end:], grammar)
 
 
 def _split_at(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
     """The text before the cue, back to the last semicolon, and the clause it opens."""
     at = _offset(line, cue)
-    opened = line.text[at if _keeps_cue(cue, grammar) else cue.end - line.span.start :]
+    opened = cut_result(line.text[at if _keeps_cue(cue, grammar) else cue.end - line.span.start :])
     near = _clauses(opened, line.text[_clause_start(line, at) : at], grammar)
     return near or _clauses(opened, line.text[:at], grammar)
 
@@ -170,7 +208,26 @@ def _before_time(line: Sentence, cue: Cue) -> bool:
 
 def _is_leading(line: Sentence, cue: Cue) -> bool:
     at = _offset(line, cue)
-    return at - _clause_start(line, at) <= MAX_LEADING_CHARS
+    start = _clause_start(line, at)
+    return at - start <= MAX_LEADING_CHARS or _leads(line, start, at)
+
+
+def _leads(line: Sentence, start: int, at: int) -> bool:
+    """Whether only a phrase stands before: `In an election, if …`, `For example, if …`"""
+    before = line.text[start:at].strip()
+    if not before.endswith(",") or len(before) > MAX_LEAD_CHARS:
+        return False
+    verbs = (_offset(line, it) for it in line.cues if not it.kinds.isdisjoint(_VERBS))
+    return not any(start <= it < at for it in verbs) and before.count(",") == 1
+
+
+def _leading_phrase(line: Sentence, cue: Cue) -> int | None:
+    """Where a phrase begins that limits the condition after it; a mere link is left out."""
+    at = _offset(line, cue)
+    start = _clause_start(line, at)
+    if at - start <= MAX_LEADING_CHARS or is_link(line.text[start:at].strip()):
+        return None
+    return start
 
 
 def _offset(line: Sentence, cue: Cue) -> int:
@@ -215,9 +272,11 @@ def _continues(text: str, comma: int, grammar: Grammar) -> bool:
 
 
 def _clauses(opened: str, main: str, grammar: Grammar) -> Clauses | None:
-    opened, main = trim_clause(opened), _strip_connectives(trim_clause(main), grammar)
+    opened, main = strip_link(trim_clause(opened)), _strip_connectives(trim_clause(main), grammar)
     # A condition that lies inside its consequence was not split from it.
     if not opened or not main or opened in main or main in opened:
+        return None
+    if is_link(opened) or is_link(main) or ends_in_result(main):
         return None
     return Clauses(opened, main)
 
@@ -234,6 +293,7 @@ def _strip_connectives(main: str, grammar: Grammar) -> str:
 
 MAX_LEADING_CHARS = 8
 MAX_PHRASE_CHARS = 160
+MAX_LEAD_CHARS = 60
 MAX_LIMIT_WORDS = 12
 MAX_DATE_CHARS = 48
 _DIGITS = re.compile(r"\d+\b")
@@ -249,5 +309,10 @@ _VERBS = frozenset(
 _BEFORE = " \t\r\n\f\v,;:—–)"
 _AFTER_MARKS = " \t\r\n\f\v.,;:—–-!?("
 _MARK = re.compile(r"[()]|[,;](?=\s)")
+# The end of a German verb frame, as in `ist bis Freitag zu entrichten`: inside it nothing is cut.
+_VERB_FRAME = re.compile(
+    r"\b(?:ist|sind|hat|haben)\b.{3,400}\b(?:zu \w{3,}(?:en|ern|eln)|\w{2,}zu\w{3,}en)\W*\Z",
+    re.DOTALL,
+)
 _LAST_WORD = re.compile(r"(?<=\s)[^\W\d_]+\Z")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")

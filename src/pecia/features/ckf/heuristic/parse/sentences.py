@@ -44,6 +44,9 @@ def _ends_sentence(text: str, mark: re.Match[str], limit: int) -> bool:
         return False
     if mark[0][0] != ".":
         return True
+    if text[mark.start() - 1 : mark.start()] == "\\":
+        # Escaped so that Markdown does not read `1\\. January` as a list.
+        return False
     word = _WORD_BEFORE.search(text, max(0, mark.start() - 24), mark.start())
     if not word:
         return True
@@ -60,10 +63,15 @@ def _month_follows(text: str, start: int) -> bool:
 def _is_abbreviation(word: str, text: str, start: int) -> bool:
     if word.lower() in _ABBREVIATIONS or _DOTTED.fullmatch(word):
         return True
-    if len(word) == 1 and word.isupper() and word.isalpha():
+    if len(word) == 1 and word.isalpha() and (word.isupper() or _goes_on(text, start)):
         return True
     # `Section 4. Title.` is a label and its title; `It takes 4. Then go.` is two sentences.
     return word[0].isdigit() and _LABEL_BEFORE.search(text, max(0, start - 16), start) is not None
+
+
+def _goes_on(text: str, start: int) -> bool:
+    """Whether a spaced abbreviation goes on, as in `z. B.`, `d. h.` and `p. ej.`"""
+    return _SPACED.match(text, start) is not None
 
 
 def _trim(text: str, start: int, end: int) -> Span:
@@ -80,6 +88,7 @@ _END = re.compile(r"([。！？｡।؟۔]+[」』”’）)\"']{0,3})|[.!?…]+
 _NEXT = re.compile(r"[\s\"'“‘«(\[*_-]{0,8}([^\W\d_])")
 _WORD_BEFORE = re.compile(r"[\w.&-]{1,20}$")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.){1,5}[^\W\d_]?")
+_SPACED = re.compile(r"[a-z]\.\s[^\W\d_]{1,3}\.")
 _LABEL_BEFORE = re.compile(
     r"(?:\A|[\s(])(?:section|sec|article|art|chapter|part|clause|rule|step|no|n|fig|figure|table"
     r"|appendix|se[cç][aã]o|artigo|cap[ií]tulo|passo|secci[oó]n|art[ií]culo|paso|chapitre|[ée]tape"
@@ -88,7 +97,7 @@ _LABEL_BEFORE = re.compile(
 )
 _SHORT = """
 mr mrs ms dr prof sr sra srta dra st vs etc e.g i.e eg ie cf al no nos fig figs eq ref refs vol pp
-approx dept inc ltd co corp jr sec art arts par para ca resp u.s u.k a.m p.m p.ex ex pág págs núm nº
-sto sta av ud uds bzw usw z.b d.h u.a ggf vgl nr abs str inkl evtl m mme mlle
+approx dept inc ltd co corp jr sec art arts par para ca resp u.s u.k a.m p.m p.ex ex ej pág págs núm
+nº sto sta av ud uds bzw usw z.b d.h u.a ggf vgl nr abs str inkl evtl m mme mlle
 """
 _ABBREVIATIONS = frozenset(_SHORT.split())

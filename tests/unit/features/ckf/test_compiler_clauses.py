@@ -1,0 +1,167 @@
+"""What links sentences, asks or counts is no condition; what is denied is no term."""
+
+import pytest
+
+from pecia.features.ckf.heuristic.compile import compile_text
+from pecia.features.ckf.heuristic.cues.grammar import load_grammar, lowercase_aligned
+from pecia.features.ckf.heuristic.parse.blocks import BlockShape
+from pecia.features.ckf.heuristic.parse.text import ParsedText, parse_text
+from pecia.features.ckf.heuristic.rate import MIN_STATED, POSSIBLE_BASIS
+from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.package.model import Package, number_of, text_of
+from pecia.features.ckf.package.outline import render_outline
+
+
+def compiled(text: str, language: str = "en") -> Package:
+    return compile_text(SourceText(text, language=language), CompileOptions())
+
+
+def parsed(text: str, language: str = "en") -> ParsedText:
+    return parse_text(text, lowercase_aligned(text), load_grammar(language))
+
+
+def pairs(package: Package) -> list[tuple[str, str]]:
+    """Conditions with their consequences, of both sections that have them."""
+    return [
+        *((text_of(it, "if"), text_of(it, "then")) for it in package.items("if_then_rules")),
+        *(
+            (text_of(it, "condition"), text_of(it, "decision"))
+            for it in package.items("decision_rules")
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("In addition, members must pay the fee within 30 days of the notice.", "en"),
+        ("Therefore, only staff may open the store.", "en"),
+        ("Zum Beispiel darf nur der Halter den Hund führen.", "de"),
+        ("Por ejemplo, solo el titular podrá firmar el contrato.", "es"),
+    ],
+)
+def test_a_link_to_the_sentence_before_is_no_condition(text: str, language: str) -> None:
+    links = ("in addition", "therefore", "zum beispiel", "por ejemplo")
+    for condition, consequence in pairs(compiled(text, language)):
+        assert not condition.lower().startswith(links)
+        assert consequence.lower() not in links
+
+
+def test_a_condition_after_a_phrase_keeps_its_consequence() -> None:
+    text = "In an election, if two members tie, the chair must decide by lot."
+    assert set(pairs(compiled(text))) == {
+        ("In an election, if two members tie", "the chair must decide by lot")
+    }
+    text = "For example, if the licence ends, you must stop all copies."
+    assert set(pairs(compiled(text))) == {("the licence ends", "you must stop all copies")}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Your supervisor must determine if you need a laptop.", "en"),
+        ("The terms must be read as if written in the body of this licence.", "en"),
+        ("El técnico debe comprobar si la puerta está cerrada.", "es"),
+    ],
+)
+def test_if_that_asks_or_compares_is_no_condition(text: str, language: str) -> None:
+    assert all(" if" not in f" {it[0]}" for it in pairs(compiled(text, language)))
+    assert not compiled(text, language).items("if_then_rules")
+
+
+def test_what_a_licence_provides_is_no_condition() -> None:
+    text = "You may not copy the program except as expressly provided under this licence."
+    assert not compiled(text).items("if_then_rules")
+
+
+def test_a_quantity_limits_a_rule_only_with_a_number() -> None:
+    counted = compiled("A server must send at least one challenge in every answer.")
+    assert not counted.items("decision_rules")
+    assert [text_of(it, "statement") for it in counted.items("principles")] == [
+        "A server must send at least one challenge in every answer"
+    ]
+    assert compiled("Drivers must be at least 18 years old.").items("decision_rules")
+
+
+def test_a_german_verb_frame_is_not_cut() -> None:
+    text = "Die Abgabe ist unaufgefordert bis zum Fälligkeitstag an das Amt zu entrichten."
+    assert all(it[1] != "Die Abgabe ist unaufgefordert" for it in pairs(compiled(text, "de")))
+
+
+def test_one_word_is_no_condition() -> None:
+    text = "Whenever possible, votes shall be held in public."
+    assert ("Whenever possible", "votes shall be held in public") in pairs(compiled(text))
+
+
+def test_a_title_underlined_with_tildes_opens_no_fence() -> None:
+    text = "Install it\n~~~~~~~~~~\n\nUnpack it first.\n\nRemove it\n~~~~~~~~~\n\nAsk us.\n"
+    assert [it.shape for it in parsed(text).blocks] == [
+        BlockShape.HEADING,
+        BlockShape.PARAGRAPH,
+        BlockShape.HEADING,
+        BlockShape.PARAGRAPH,
+    ]
+
+
+def test_directives_and_their_literal_blocks_are_code() -> None:
+    text = "Run this::\n\n    rm all\n\n.. code-block:: sh\n\n   cp a b\n\nThen wait.\n"
+    assert [it.shape for it in parsed(text).blocks] == [
+        BlockShape.PARAGRAPH,
+        BlockShape.CODE,
+        BlockShape.CODE,
+        BlockShape.CODE,
+        BlockShape.PARAGRAPH,
+    ]
+
+
+def test_lines_of_a_box_are_one_paragraph() -> None:
+    text = "*****\n*  No use of it is   *\n*  allowed before.    *\n*****\n"
+    assert [it.shape for it in parsed(text).blocks] == [BlockShape.PARAGRAPH]
+
+
+def test_the_outline_shows_a_rule_among_rules_and_not_among_facts() -> None:
+    text = "# Leave\n\nThe licence is free.\n\nStaff may take the rest of it in March.\n"
+    outline = render_outline(compiled(text), "", "", 900)
+    facts = outline.partition("Facts")[2]
+    assert "March" in outline
+    assert "March" not in facts
+
+
+def test_a_wrapped_sentence_with_a_colon_is_one_block() -> None:
+    text = "Der Dienst hat Kinder. Mit anderen\nWorten: Er lenkt sie.\n"
+    assert len(parsed(text, "de").blocks) == 1
+    assert len(parsed("Question: who?\nAnswer: we.\n").blocks) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Viele Dienste (z. B. Deployment) laufen immer.",
+        "Die Zeit läuft ab dem 1\\. Mai 1976 und endet bald.",
+        "Las herramientas (p. ej. Docker) son libres.",
+    ],
+)
+def test_abbreviations_with_spaces_and_escaped_dots_end_no_sentence(text: str) -> None:
+    assert len(parsed(text, "es" if "Las" in text else "de").lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("# K\n\nKubernetes no es una plataforma como servicio.", "es"),
+        ("# K\n\nOs [controladores](/docs/x) são plugins que interceptam requisições.", "pt"),
+    ],
+)
+def test_a_term_is_neither_denied_nor_a_function_word(text: str, language: str) -> None:
+    labels = [text_of(it, "label") for it in compiled(text, language).items("concepts")]
+    assert set(labels) <= {"controladores"}
+
+
+def test_what_is_stated_is_as_sure_as_its_kind_needs() -> None:
+    text = "# Fees\n\nMembers must pay by Friday.\n\nA member is a person who has signed.\n"
+    for section, item in compiled(text).iter_items():
+        confidence = number_of(item, "confidence") or 0.0
+        if text_of(item, "source_basis") == POSSIBLE_BASIS:
+            assert confidence < 0.5
+        elif section in ("principles", "decision_rules"):
+            assert confidence >= MIN_STATED["rule"]
