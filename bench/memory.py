@@ -30,7 +30,7 @@ TARGETS = {
     "search p50 ms": 15,
     "store p50 ms": 30,
 }
-PARTS = ("labels", "fresh", "fresh2", "fresh3", "locomo", "beam", "speed")
+PARTS = ("labels", "fresh", "fresh2", "fresh3", "fresh4", "locomo", "beam", "speed")
 MEMORIES = int(os.environ.get("PECIA_BENCH_MEMORIES", "3000"))
 CHATS = slice(*map(int, os.environ.get("PECIA_BENCH_CHATS", "0:20").split(":")))
 CALLS = 200
@@ -46,6 +46,10 @@ def measure(client: MemoryClient, parts: tuple[str, ...]) -> dict[str, Any]:
     if "fresh3" in parts:
         halves = ("fresh3 seen", "fresh3 held")
         found["fresh3"] = {half: measure_labels(client, half) for half in halves}
+    if "fresh4" in parts:
+        found["fresh4"] = {
+            half: measure_labels(client, half) for half in ("fresh4 seen", "fresh4 held")
+        }
     if "locomo" in parts:
         found["locomo"] = _from_data("locomo", lambda: measure_locomo(client))
     if "beam" in parts:

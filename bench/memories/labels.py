@@ -8,6 +8,9 @@ written by the author of the rules of ADR 93 before those rules, and run after t
 written by the author of ADR 104, who knew the ADRs but not yet the code, before its rules;
 `attributes` of it after reading the old rules and before the new ones. It is halved by hash again.
 The second half was compared once, pair by pair, when the rules were done; not yet through a server.
+`fresh4` was written before the code was read, by the author of the rules of ADR 126: facts in three
+wordings, and close but different facts (`near_misses`). Its second half was
+compared once, by pairs.
 """
 
 import re
@@ -20,7 +23,16 @@ from uuid import uuid4
 from bench.memories.server import MemoryClient
 
 FOLDER = Path(__file__).parent / "labels"
-Half: TypeAlias = Literal["seen", "held", "fresh", "fresh2", "fresh3 seen", "fresh3 held"]
+Half: TypeAlias = Literal[
+    "seen",
+    "held",
+    "fresh",
+    "fresh2",
+    "fresh3 seen",
+    "fresh3 held",
+    "fresh4 seen",
+    "fresh4 held",
+]
 
 # Sets that are not halved, each in a folder of its own.
 WHOLE: tuple[Half, ...] = ("fresh", "fresh2")
@@ -50,6 +62,7 @@ def _half(line: str) -> str:
 def measure_labels(client: MemoryClient, half: Half) -> dict[str, Any]:
     sets: dict[str, Callable[[MemoryClient, Half], dict[str, Any]]] = {
         "near_twins": measure_twins,
+        "near_misses": measure_misses,
         "negations": measure_negations,
         "updates": measure_updates,
         "attributes": measure_attributes,
@@ -78,6 +91,18 @@ def measure_twins(client: MemoryClient, half: Half) -> dict[str, Any]:
             lost += [text] if text not in held or text not in found else []
             behind += [text] if found[:1] != [text] else []
     return {"pairs": len(pairs), "lost": lost, "not first": behind}
+
+
+def measure_misses(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """Two close but different facts: both must be memories of their own that hold."""
+    pairs, merged = read_labels("near_misses", half), list[tuple[str, ...]]()
+    for pair in pairs:
+        there = client.within(f"misses-{uuid4().hex}")
+        for text in pair:
+            there.store([text])
+        held = {it["text"] for it in there.listed()}
+        merged += [] if {*pair} <= held else [pair]
+    return {"pairs": len(pairs), "merged": merged}
 
 
 def measure_negations(client: MemoryClient, half: Half) -> dict[str, Any]:

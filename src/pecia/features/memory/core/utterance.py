@@ -35,21 +35,30 @@ class Utterance:
 
 
 _I = re.IGNORECASE
-_POLITE = r"(?:please,?\s+|pls\s+|bitte\s+|(?:can|could|would|will)\s+you\s+(?:please\s+)?)*"
+_POLITE = (
+    r"(?:please,?\s+|pls\s+|bitte\s+|por\s+favor,?\s+|"
+    r"(?:can|could|would|will)\s+you\s+(?:please\s+)?)*"
+)
 _REMEMBER = re.compile(
     rf"\s*{_POLITE}"
     r"(?:(?:remember|memori[sz]e|keep\s+in\s+mind|do(?:n['’]t|\s+not)\s+forget|note(?:\s+to\s+self)?)"
     r"(?:(?:\s+(?:this|the\s+following)(?:\s+fact)?)?\s*[:：]|\s+that\b(?!\s*[:,]))"
-    r"|(?:merke?\s+dir(?:\s+bitte)?|denk\s+daran|retiens|souviens-toi|recuerda)\s*[:：,])\s*",
+    r"|(?:merke?\s+dir(?:\s+bitte)?|denk\s+daran|retiens|souviens-toi|recuerda)\s*[:：,]"
+    r"|(?:recuerda|acu[ée]rdate\s+de|anota|apunta)\s+que\b"
+    r"|(?:retiens|souviens-toi|rappelle-toi|note)\s+qu(?:e\b|['’]))\s*",
     _I,
 )
 _FORGET = re.compile(
     rf"\s*{_POLITE}(?:forget|vergiss|oublie|olvida)\b"
-    r"(?:\s+(?:that|about|what\s+i\s+said\s+about|"
+    r"(?:,?\s+(?:that|que|dass|about|what\s+i\s+said\s+about|"
     r"(?:everything|all|anything)(?:\s+(?:that\s+)?(?:you\s+know|i\s+(?:said|told\s+you)))?\s+about))?"
     r"[\s:,]+(?P<what>\S.*)",
     _I | re.DOTALL,
 )
+_POINTING = frozenset(
+    ("that", "it", "this", "them", "das", "es", "dies", "eso", "esto", "ello", "ça", "cela")
+)
+UNCLEAR = "it does not say what to forget: name it, as in `Forget that the gate is blue`"
 _OFF_THE_RECORD = re.compile(
     rf"\s*{_POLITE}(?:do(?:n['’]t|\s+not)|never)\s+(?:remember|memori[sz]e)\s+"
     r"(?:this|that|it|anything|any\s+of\s+this|the\s+following|what)\b",
@@ -155,7 +164,10 @@ def read_utterance(message: str) -> Utterance:
         return Utterance(skipped=((plain, "you asked not to remember it"),))
     forget = _FORGET.match(plain)
     if forget is not None and not plain.lower().startswith(("don", "do not")):
-        return Utterance(forgotten=forget["what"].strip())
+        what = forget["what"].strip()
+        if what.strip(" .!…").lower() in _POINTING:
+            return Utterance(skipped=((plain, UNCLEAR),))
+        return Utterance(forgotten=what)
     return _read_sentences(plain)
 
 

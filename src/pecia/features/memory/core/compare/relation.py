@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from pecia.features.memory.core.compare.roles import COPULAS, keep_roles
+from pecia.features.memory.core.compare.plain_words import rewrite
+from pecia.features.memory.core.compare.roles import keep_roles
 from pecia.features.memory.core.compare.statement import (
     LIGHT,
     PLAIN_STEMS,
@@ -20,6 +21,7 @@ from pecia.features.memory.core.compare.statement import (
     same_word,
     stem,
 )
+from pecia.features.memory.core.compare.tense import is_auxiliary, tenses_agree
 from pecia.features.memory.core.compare.vocabulary import LINES, VOCABULARY
 
 # Names and numbers that must agree before one word on each side may differ.
@@ -28,25 +30,27 @@ SURE_COSINE = 0.86
 # Fewer words that count say too little to be compared.
 MIN_WORDS = 2
 
+_ANYBODY = frozenset(map(stem, ("somebody", "someone")))
+# `Mila born in 2019` and `Mila's birth year is 2019`.
+_LINKS = frozenset(("is", "are"))
+_PLACING = frozenset(("in", "on", "at"))
 _PREPOSITIONS = frozenset(("by", "to", "from", "than", "for", "of"))
 _DETERMINERS = frozenset(("the", "a", "an", "our", "my"))
 
 
 def says_same(new: str, old: str, cosine: float | None) -> bool:
     """Whether both say one fact in other words."""
-    one, other = read_statement(new), read_statement(old)
-    # The same words, and yet not the same text: a sign or the case of a letter differs.
-    if not (one.is_short and other.is_short) or one.words == other.words:
+    pair = _read_pair(new, old)
+    if pair is None:
         return False
-    if len(one.content) + one.anchors.total() < MIN_WORDS:
+    one, other = pair
+    if len(one.content) + one.anchors.total() + one.guards.total() < MIN_WORDS:
         return False
-    if not _agrees(one, other) or not _keeps_roles(one, other):
+    if not _may_be_one(one, other):
         return False
     left, right = _leftover(one.content, other.content)
     left, right = _without_names(left, other), _without_names(right, one)
-    if _swaps_word(one, other):
-        return False
-    empty = PLAIN_STEMS | _measure_words(one, other)
+    empty = PLAIN_STEMS | _ANYBODY | _measure_words(one, other) | _implied(one) | _implied(other)
     left, right = ([it for it in side if it not in empty] for side in (left, right))
     if not left and not right:
         return True
@@ -70,12 +74,40 @@ _MEASURES = {
 }
 
 
+def _implied(it: Statement) -> frozenset[str]:
+    """Stems of nouns that say no more than a verb of the statement: the instrument one plays."""
+    return frozenset(noun for word in it.words for noun in _IMPLIED_NOUNS.get(word, ()))
+
+
+_IMPLIED_NOUNS = {
+    verb: frozenset(map(stem, nouns.split()))
+    for verbs, _, nouns in (line.partition(":") for line in LINES["implied_nouns"])
+    for verb in verbs.split()
+}
+
+
 def may_say_same(new: str, old: str) -> bool:
     """Whether nothing that tells facts apart differs: then a model may call them one fact."""
+    pair = _read_pair(new, old)
+    return pair is not None and _may_be_one(*pair)
+
+
+def _read_pair(new: str, old: str) -> tuple[Statement, Statement] | None:
+    """Both in plain words; None where they are not to be compared."""
     one, other = read_statement(new), read_statement(old)
+    # The same words, and yet not the same text: a sign or the case of a letter differs.
     if not (one.is_short and other.is_short) or one.words == other.words:
-        return False
-    return _agrees(one, other) and _keeps_roles(one, other) and not _swaps_word(one, other)
+        return None
+    return read_statement(rewrite(new)), read_statement(rewrite(old))
+
+
+def _may_be_one(one: Statement, other: Statement) -> bool:
+    return (
+        _agrees(one, other)
+        and tenses_agree(one, other)
+        and _keeps_roles(one, other)
+        and not _swaps_word(one, other)
+    )
 
 
 def _agrees(one: Statement, other: Statement) -> bool:
@@ -83,22 +115,17 @@ def _agrees(one: Statement, other: Statement) -> bool:
     return (
         one.negations == other.negations
         and _unify(one.quantifiers) == _unify(other.quantifiers)
-        and _guards(one, other) == _guards(other, one)
+        and _guards(one) == _guards(other)
         and one.exact <= other.written
         and other.exact <= one.written
         and abs(one.anchors.total() - other.anchors.total()) <= 1
     )
 
 
-def _guards(it: Statement, other: Statement) -> Counter[str]:
-    """Without the `was` of a passive whose verb the other statement has in the active."""
-    found = Counter(it.guards)
-    if COPULAS & {*other.words} or "by" not in it.words:
-        return found
-    for word, verb in pairwise(it.words):
-        if word in ("was", "were") and verb.endswith("ed") and verb in other.words:
-            found[word] -= 1
-    return +found
+def _guards(it: Statement) -> Counter[str]:
+    """Without the auxiliaries of a verb: its tense is compared."""
+    spent = (word for place, word in enumerate(it.words) if is_auxiliary(it.words, place))
+    return it.guards - Counter(spent)
 
 
 def _unify(found: dict[str, int]) -> dict[str, int]:
@@ -138,6 +165,8 @@ def _swaps_word(one: Statement, other: Statement) -> bool:
     a, b = one.words[place], other.words[place]
     if a in _DETERMINERS and b in _DETERMINERS:
         return False
+    if (a in _LINKS and b in _PLACING) or (a in _PLACING and b in _LINKS):
+        return False
     # A first word may be a name, whose endings count.
     return not (same_word if place else are_synonyms)(stem(a), stem(b))
 
@@ -146,11 +175,19 @@ def _keeps_roles(one: Statement, other: Statement) -> bool:
     """Whether everybody keeps their role: `A calls B` is not `B calls A`."""
     if one.owners and other.owners and one.owners != other.owners:
         return False
+    if _is_in_or_on(one, other) or _is_in_or_on(other, one):
+        return False
     for word in _PREPOSITIONS:
         mine, theirs = _object(one, word), _object(other, word)
         if mine and theirs and not same_word(mine, theirs):
             return False
     return keep_roles(one, other)
+
+
+def _is_in_or_on(one: Statement, other: Statement) -> bool:
+    """Whether something is in what the other has it on."""
+    place = _object(one, "in")
+    return place is not None and place.isalpha() and place == _object(other, "on")
 
 
 def _object(it: Statement, word: str) -> str | None:
@@ -190,6 +227,11 @@ def says_change(text: str) -> bool:
     return _MARKS.search(text) is not None or _CHANGES.search(text) is not None
 
 
+_MOMENTS = VOCABULARY["times"] | VOCABULARY["months"] | {f"{it}s" for it in VOCABULARY["times"]}
+_IMPLIED = {line.split()[0]: line.split()[1:] for line in LINES["implied"]}
+_LIGHT_STEMS = frozenset(
+    stem(it) for it in (*LIGHT, *VOCABULARY["guards"], *VOCABULARY["negations"])
+)
 _PERSONS = frozenset(("i", "my", "we", "our", "me", "us"))
 
 
@@ -200,7 +242,50 @@ def corrects(new: str, old: str) -> bool:
     if not (one.is_short and other.is_short and _MARKS.search(new)) or _MARKS.search(old):
         return False
     mine, theirs = _subject(one), _subject(other)
-    return mine is not None and mine == theirs and _overlap(one, other) >= 0.5
+    if mine is None or mine != theirs or _overlap(one, other) < 0.5:
+        return False
+    return _tells_same(one, other)
+
+
+def _tells_same(one: Statement, other: Statement) -> bool:
+    """Whether a newer statement tells of what the older one tells: with a word of its predicate, or
+    with a verb of change that implies one; where it has only a value, with a value of that kind.
+    `The workshop was moved to the big hall` says nothing of `The workshop is in March`."""
+    mine, theirs = _predicate(one), _predicate(other)
+    said = {stem(it) for it in theirs if it not in other.anchors} - _CORRECTING
+    said = {it for it in said if it not in _LIGHT_STEMS}
+    meant = {stem(it) for it in mine} | {stem(it) for word in mine for it in _IMPLIED.get(word, ())}
+    if any(same_word(a, b) for a in said for b in meant):
+        return _value_kinds(theirs, other) <= {"word"} or _shares_kind(mine, one, theirs, other)
+    return not said and _shares_kind(mine, one, theirs, other)
+
+
+def _shares_kind(
+    mine: Sequence[str], one: Statement, theirs: Sequence[str], other: Statement
+) -> bool:
+    if one.negations:
+        return True
+    return not _value_kinds(mine, one).isdisjoint(_value_kinds(theirs, other))
+
+
+def _predicate(it: Statement) -> tuple[str, ...]:
+    """The words from the verb on."""
+    place = next((n for n, word in enumerate(it.words) if word in _VERBS), 0)
+    return it.words[place:]
+
+
+def _value_kinds(words: Sequence[str], it: Statement) -> frozenset[str]:
+    """What kinds of values these words have: times, amounts, names; words where there are none."""
+    found: set[str] = set()
+    for place, word in enumerate(words):
+        behind = words[place + 1] if place + 1 < len(words) else ""
+        if word in _MOMENTS or (word[:1].isdigit() and (":" in word or behind in _MOMENTS)):
+            found.add("time")
+        elif word[:1].isdigit():
+            found.add("amount")
+        elif word in it.anchors:
+            found.add("name")
+    return frozenset(found or {"word"})
 
 
 def _subject(it: Statement) -> frozenset[str] | None:
@@ -217,8 +302,13 @@ _SKIPPED = frozenset(
 )
 
 
+# They say that something is corrected, and nothing of what.
+_CORRECTING = frozenset(map(stem, ("actually", "now", "instead", "correction", "update")))
+
+
 def _overlap(one: Statement, other: Statement) -> float:
     """The share of the smaller statement's words that the other has too."""
-    mine, theirs = {*one.content, *one.anchors}, {*other.content, *other.anchors}
+    mine = {*one.content, *one.anchors} - _CORRECTING
+    theirs = {*other.content, *other.anchors}
     least = min(len(mine), len(theirs))
     return len(mine & theirs) / least if least else 0.0

@@ -32,8 +32,20 @@ _DEFINITE = frozenset(
     ("the", "this", "these", "my", "our", "your", "his", "her", "its", "their", *_RELATIVES)
 )
 _EACH = frozenset(("every", "each", "this", "next", "last"))
-_TIMES = VOCABULARY["times"]
+_TIMES = VOCABULARY["times"] | VOCABULARY["months"]
+_MOMENTS = _TIMES | {f"{it}s" for it in VOCABULARY["times"]} | _EACH
+_PLACING = frozenset(("in", "on", "at", "during", "im", "am", "auf", "bei", "en", "dans", "chez"))
+# Generic subjects: `somebody reads the gauge` says no more than `the gauge is read`.
+_ANYBODY = frozenset(("we", "you", "i", "somebody", "someone", "people", "they"))
+_JOINED = frozenset(("and", "or", "but", "while", "und", "oder", "y", "o", "et", "ou"))
+_NEEDED = frozenset(("need", "needed", "require", "required", "necessary"))
+# They would come to stand before another word.
+_BINDS_TO = frozenset(("only", "just", "always", "not", "never", "almost"))
+_MAX_AMOUNT = 3
 _SAME = {"each": "every", "everybody": "everyone"}
+
+
+_BREAKS = COPULAS | _PREPOSITIONS | _HAVING | _DEFINITE | _ANYBODY | {"a", "an", "der", "die", "el"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,11 @@ def keep_roles(one: Statement, other: Statement) -> bool:
     left, right = _stems(mine), _stems(theirs)
     if left == right:
         return True
+    # `We test in Bonn and deploy in Graz`: which belongs to what only the order says.
+    if _JOINED & {*one.words} and len(_find_adjuncts(one, mine)) > 1:
+        return False
+    mine, theirs = _without_adjuncts(one, mine, other, theirs)
+    left, right = _stems(mine), _stems(theirs)
     if not _leads_agree(one, mine, other, theirs):
         return False
     first = {left, *(_stems(it) for it in _orders(one, other, mine))}
@@ -74,6 +91,77 @@ def _tokens(it: Statement) -> list[_Token]:
             found.append(_Token(stem(_SAME.get(word, word)), place, led and not binds, binds))
             led = led and binds
     return _genitives(it, found)
+
+
+def _without_adjuncts(
+    one: Statement, mine: Sequence[_Token], other: Statement, theirs: Sequence[_Token]
+) -> tuple[list[_Token], list[_Token]]:
+    """Without the place, the time and the amount that both have: they may stand anywhere."""
+    if (_JOINED | _BINDS_TO) & {*one.words, *other.words}:
+        return [*mine], [*theirs]
+    for find in (_find_places, _find_times, _find_amounts):
+        first, second = find(one, mine), find(other, theirs)
+        # Of two places or amounts each belongs to something.
+        if len(first) != 1 or len(second) != 1:
+            continue
+        if find is _find_places and _lead(one, first[0]) != _lead(other, second[0]):
+            continue
+        shared = 0
+        for a, b in zip(first[0], second[0], strict=False):
+            if a.stem != b.stem:
+                break
+            shared += 1
+        gone, again = ({at.place for at in side[0][:shared]} for side in (first, second))
+        mine = [at for at in mine if at.place not in gone]
+        theirs = [at for at in theirs if at.place not in again]
+    return [*mine], [*theirs]
+
+
+def _lead(it: Statement, phrase: Sequence[_Token]) -> str:
+    """The preposition of a phrase: what is in the box is not on it."""
+    return next((word for word in it.words[phrase[0].place :: -1] if word in _PLACING), "")
+
+
+def _find_places(it: Statement, tokens: Sequence[_Token]) -> list[list[_Token]]:
+    return [at for at in _find_adjuncts(it, tokens) if not _is_moment(it, at)]
+
+
+def _find_times(it: Statement, tokens: Sequence[_Token]) -> list[list[_Token]]:
+    return [at for at in _find_adjuncts(it, tokens) if _is_moment(it, at)]
+
+
+def _find_adjuncts(it: Statement, tokens: Sequence[_Token]) -> list[list[_Token]]:
+    """The words behind `in`, `on`, `at` and `every`, up to the next word that begins something."""
+    found: list[list[_Token]] = []
+    end = 0
+    for place, word in enumerate(it.words):
+        is_time = _is_time(it, place)
+        if place < end or not (is_time or word in _PLACING):
+            continue
+        start = place if is_time else place + 1
+        begin = next((n for n in range(start, len(it.words)) if it.words[n] not in LIGHT), start)
+        end = next(
+            (n for n in range(begin + 1, len(it.words)) if it.words[n] in _BREAKS), len(it.words)
+        )
+        inside = [at for at in sorted(tokens, key=lambda at: at.place) if place <= at.place < end]
+        found += [inside] if inside else []
+    return found
+
+
+def _is_moment(it: Statement, phrase: Sequence[_Token]) -> bool:
+    words = [it.words[at.place] for at in phrase if not at.binds]
+    return bool(words) and (words[0] in _MOMENTS or words[0][:1].isdigit())
+
+
+def _find_amounts(it: Statement, tokens: Sequence[_Token]) -> list[list[_Token]]:
+    """Numbers, each with what is counted; none where two differ by their places alone."""
+    found: list[list[_Token]] = []
+    for at in sorted(tokens, key=lambda at: at.place):
+        if found and found[-1][-1].place == at.place - 1 and len(found[-1]) < _MAX_AMOUNT:
+            found[-1].append(at)
+        elif it.words[at.place][:1].isdigit():
+            found.append([at])
+    return found
 
 
 def _genitives(it: Statement, tokens: list[_Token]) -> list[_Token]:
@@ -173,10 +261,22 @@ def _orders(it: Statement, other: Statement, tokens: Sequence[_Token]) -> Iterat
             # `Is the founder of the firm` in the order of `founded the firm`.
             yield sorted(tokens, key=lambda at: at.place)
     # `Only` and `not` would come to stand before another word.
-    if "by" in it.words and COPULAS & {*it.words} and not (it.quantifiers or it.negations):
-        yield from _active(it, tokens)
-    if it.words[0] in ("we", "you", "i") and COPULAS & {*other.words}:
-        yield from _passive(it, tokens)
+    by = _find_agent(it)
+    if (
+        by is not None
+        and COPULAS & {*it.words}
+        and not it.negations
+        and not _BINDS_TO & {*it.words}
+    ):
+        yield from _active(it, tokens, by)
+    if "used" in it.words:
+        yield from _instrument(it, tokens)
+    subject = next((n for n, word in enumerate(it.words) if word in _ANYBODY), None)
+    if subject is not None and COPULAS & {*other.words}:
+        yield from _passive(it, tokens, subject)
+    if it.words[0] in _PLACING and len(tokens) == 2:
+        # German and Spanish put the verb before who does it.
+        yield [tokens[1], tokens[0]]
 
 
 def _is_doer(it: Statement, of: int) -> bool:
@@ -231,10 +331,17 @@ def _is_name(it: Statement, side: Sequence[str]) -> bool:
     return side[0] == it.words[0] and (len(side) == 1 or not it.owners.isdisjoint(side))
 
 
-def _active(it: Statement, tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
+def _find_agent(it: Statement) -> int | None:
+    """The `by` of a passive, or the `for` of what is needed for something."""
+    if "by" in it.words:
+        return it.words.index("by")
+    pairs = enumerate(zip(it.words, it.words[1:], strict=False))
+    return next((n + 1 for n, (verb, lead) in pairs if verb in _NEEDED and lead == "for"), None)
+
+
+def _active(it: Statement, tokens: Sequence[_Token], by: int) -> Iterator[list[_Token]]:
     """`The wiki is backed up by Tobias` in the order of `Tobias backs up the wiki`."""
     verb = next(n for n, word in enumerate(it.words) if word in COPULAS)
-    by = it.words.index("by")
     end = _phrase_end(it, by + 1)
     if verb < by:
         agent = [at for at in tokens if by < at.place < end]
@@ -243,12 +350,26 @@ def _active(it: Statement, tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
         yield [*agent, *done, *(at for at in tokens if at.place < verb), *rest]
 
 
-def _passive(it: Statement, tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
+def _passive(it: Statement, tokens: Sequence[_Token], subject: int) -> Iterator[list[_Token]]:
     """`We hash passwords with argon2` in the order of `passwords are hashed with argon2`."""
-    end = next((n for n, word in enumerate(it.words) if word in _PREPOSITIONS), len(it.words))
-    inside = [at for at in tokens if at.place < end]
+    if any(at.place < subject for at in tokens):
+        return
+    places = range(subject, len(it.words))
+    end = next((n for n in places if it.words[n] in _PREPOSITIONS), len(it.words))
+    inside = [at for at in tokens if subject < at.place < end]
     if len(inside) > 1 and not any(at.binds for at in inside):
         yield [*inside[1:], inside[0], *(at for at in tokens if at.place >= end)]
+
+
+def _instrument(it: Statement, tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
+    """`Argon2 is used to hash passwords` in the order of `passwords are hashed with argon2`."""
+    place = it.words.index("used")
+    if it.words[place + 1 : place + 2] != ("to",):
+        return
+    tool = [at for at in tokens if at.place < place]
+    done = [at for at in tokens if at.place > place]
+    if len(done) > 1 and not any(at.binds for at in tokens):
+        yield [*done[1:], done[0], *tool]
 
 
 def _compound(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pecia.features.memory.core.compare.vocabulary import SYNONYMS, VOCABULARY
+from pecia.features.memory.core.compare.vocabulary import SYNONYMS, VOCABULARY, WORDINGS
 from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize
 
 # Longer texts say several things: they are compared word for word only.
@@ -148,7 +148,7 @@ def synonym_groups(word: str) -> frozenset[int]:
 
 def are_synonyms(one: str, other: str) -> bool:
     """Whether these stems are of words that mean the same."""
-    return bool(_STEM_GROUP.get(one, set[int]()) & _STEM_GROUP.get(other, set[int]()))
+    return not _WORDING_GROUP.get(one, _NONE).isdisjoint(_WORDING_GROUP.get(other, _NONE))
 
 
 def same_word(one: str, other: str) -> bool:
@@ -172,8 +172,17 @@ def _common_prefix(one: str, other: str) -> int:
 
 
 _ENDINGS = frozenset(("er", "or", "ing", "ment", "ion", "y", "ic", "al", "ly", "ist"))
-_STEM_GROUP: dict[str, set[int]] = {}
-for _number, _group in enumerate(SYNONYMS):
-    for _word in _group:
-        _STEM_GROUP.setdefault(stem(_word), set()).add(_number)
+
+
+def _group_stems(groups: Iterable[frozenset[str]]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for number, group in enumerate(groups):
+        for word in group:
+            found.setdefault(stem(word), set()).add(number)
+    return found
+
+
+_NONE = frozenset[int]()
+_STEM_GROUP = _group_stems(SYNONYMS)
+_WORDING_GROUP = _group_stems((*SYNONYMS, *WORDINGS))
 PLAIN_STEMS = frozenset(stem(it) for it in PLAIN)

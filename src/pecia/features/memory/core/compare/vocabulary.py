@@ -25,3 +25,6 @@ VOCABULARY: Mapping[str, frozenset[str]] = {
 
 SYNONYMS: tuple[frozenset[str], ...] = tuple(frozenset(it.split()) for it in LINES["synonyms"])
 """Words that mean the same, a line each."""
+
+WORDINGS: tuple[frozenset[str], ...] = tuple(frozenset(it.split()) for it in LINES["wordings"])
+"""More of them, for wordings of one fact only."""

@@ -1,0 +1,98 @@
+"""Whether two statements put what they tell in the same time. Pure.
+
+A verb that both have must have the same tense in both: `the backup finished` is not `the backup
+finishes`. A noun made of a verb has none: `the founder` founded.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from pecia.features.memory.core.compare.statement import LIGHT, Statement, same_word, stem
+from pecia.features.memory.core.compare.vocabulary import VOCABULARY
+
+Tense: TypeAlias = Literal["past", "present", "future"]
+
+_PASTS = VOCABULARY["pasts"]
+_SKILLS = VOCABULARY["skills"]
+_IS = frozenset(("is", "are", "am", "be", "being", "get", "gets"))
+_HAS = frozenset(("has", "have"))
+_WILL = frozenset(("will", "shall"))
+_BETWEEN = frozenset(("not", "never", "always", "also", "usually", "just", "already", "be"))
+_NOUN_LEADS = frozenset(
+    ("the", "a", "an", "my", "our", "your", "his", "her", "its", "their", "of", "this", "that")
+)
+_NOUN_ENDS = ("er", "or", "ion", "ment", "ing", "al", "age")
+AUXILIARIES = frozenset(("was", "were", "had", "will"))
+
+
+def tenses_agree(one: Statement, other: Statement) -> bool:
+    mine, theirs = _tenses(one), _tenses(other)
+    for verb, tense in mine.items():
+        for again, then in theirs.items():
+            if tense != then and same_word(verb, again):
+                return False
+    if _has_german_past(one, other) or _has_german_past(other, one):
+        return False
+    return _can_agrees(one, other, theirs) and _can_agrees(other, one, mine)
+
+
+def _has_german_past(one: Statement, other: Statement) -> bool:
+    """`Wohnte` is the past of `wohnt`, `wohnten` that of `wohnen`."""
+    past = {f"{it}e" for it in one.words if it.endswith("t")}
+    past |= {f"{it[:-2]}ten" for it in one.words if it.endswith("en")}
+    return not past.isdisjoint(other.words)
+
+
+def _can_agrees(one: Statement, other: Statement, verbs: Mapping[str, Tense]) -> bool:
+    """Whether `can` is said of a verb in both or in neither: what can hold 400 need not."""
+    if "can" not in one.words or "can" in other.words:
+        return True
+    place = one.words.index("can")
+    verb = next((it for it in one.words[place + 1 :] if it not in _BETWEEN), "")
+    return verb in _SKILLS or not any(same_word(stem(verb), it) for it in verbs)
+
+
+def _tenses(it: Statement) -> dict[str, Tense]:
+    """Of each word that may be a verb, by its stem."""
+    found: dict[str, Tense] = {}
+    for place, word in enumerate(it.words):
+        if word in it.anchors or not word.isalpha() or len(word) < 3:
+            continue
+        tense = _tense(it.words, place)
+        if tense is not None:
+            found[stem(word)] = tense
+    return found
+
+
+def _tense(words: Sequence[str], place: int) -> Tense | None:
+    word = words[place]
+    lead = place - 1
+    while lead >= 0 and words[lead] in _BETWEEN:
+        lead -= 1
+    before = words[lead] if lead >= 0 else ""
+    if before in _WILL:
+        return "future"
+    if _is_past(word):
+        # `Is written`, `was written`, `has written`, `wrote`.
+        return "present" if before in _IS else "past"
+    if before == "did":
+        return "past"
+    if before in _IS and word.endswith("ing"):
+        return "present"
+    if before in _NOUN_LEADS or before in _HAS or word.endswith(_NOUN_ENDS):
+        return None
+    return "present"
+
+
+def is_auxiliary(words: Sequence[str], place: int) -> bool:
+    """Whether the word there only gives its tense to the verb that follows."""
+    if words[place] not in AUXILIARIES:
+        return False
+    behind = next((it for it in words[place + 1 :] if it not in _BETWEEN), "")
+    if words[place] == "will":
+        return behind.isalpha() and len(behind) > 2 and behind not in LIGHT
+    return _is_past(behind)
+
+
+def _is_past(word: str) -> bool:
+    return word in _PASTS or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))
