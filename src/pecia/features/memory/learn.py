@@ -10,11 +10,11 @@ from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.decide import Decision, MemoryCandidate, has_new_facts
 from pecia.features.memory.core.keys import SOURCE, is_own
 from pecia.features.memory.core.secret_policy import (
-    REFUSED,
-    SECRET_FIELD,
-    SecretPolicy,
-    has_secret,
+    ScreenPolicy,
+    hide_text,
+    refuse_text,
     screen_facts,
+    screen_marks,
 )
 from pecia.features.memory.embeddings import TextEmbeddings, embed_texts
 from pecia.features.memory.judge import DecisionRules, MemoryJudge, is_lossless
@@ -38,7 +38,6 @@ from pecia.features.memory.store import (
     to_canonical_text,
 )
 from pecia.kernel.errors import Json
-from pecia.kernel.redaction import redact
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 
@@ -95,22 +94,24 @@ class LearnPlan:
 class Learner:
     retriever: MemoryRetriever
     judge: MemoryJudge
-    secrets: SecretPolicy
+    policy: ScreenPolicy
     growth: GrowthStatistics
 
     async def learn(
         self, call: Call, here: MemoryScope, facts: Sequence[MemoryFact], wanted: LearnPolicy
     ) -> list[LearnOutcome]:
         """One outcome per fact, in order. All are written or none."""
+        reasons = [refuse_text(it.text, self.policy) for it in facts]
         facts = [self._screen(it) for it in facts]
+        refused = {it.text: why for it, why in zip(facts, reasons, strict=True) if why}
         meaning = await embed_texts(self.retriever.corpus.embedder, [it.text for it in facts])
         plans: list[LearnPlan] = []
         for fact, candidates in await self._load_candidates(call, here, facts, wanted, meaning):
             earlier = [_plan_candidate(it, fact, meaning) for it in plans if it.is_new]
             compared = [*candidates, *earlier]
-            if self.secrets == "refuse" and SECRET_FIELD in fact.facts:
-                refused = Decision(MemoryEvent.NONE, 1.0, REFUSED)
-                plans.append(LearnPlan(new_id(), fact, refused))
+            if reason := refused.get(fact.text):
+                nothing = Decision(MemoryEvent.NONE, 1.0, reason)
+                plans.append(LearnPlan(new_id(), fact, nothing))
                 continue
             decision = await self.judge.judge(call, fact, compared, wanted.rules)
             plans.append(LearnPlan(new_id(), fact, _require_confidence(decision, wanted.rules)))
@@ -120,12 +121,10 @@ class Learner:
         return learnt
 
     def _screen(self, fact: MemoryFact) -> MemoryFact:
-        """The fact as it may be stored, marked if it has a secret."""
-        facts = screen_facts(fact.facts, self.secrets)
-        if not has_secret(fact.text):
-            return replace(fact, facts=facts)
-        text = fact.text if self.secrets == "mark" else redact(fact.text)
-        return replace(fact, text=text, facts={**facts, SECRET_FIELD: True})
+        """The fact as it may be stored, marked if it has a secret or personal data."""
+        facts = screen_facts(fact.facts, self.policy)
+        marks = screen_marks(fact.text, self.policy)
+        return replace(fact, text=hide_text(fact.text, self.policy), facts={**facts, **marks})
 
     async def forget(
         self, call: Call, here: MemoryScope, kind: MemoryKind, what: str

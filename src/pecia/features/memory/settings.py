@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
 
-from pecia.features.memory.core.secret_policy import SecretPolicy
+from pecia.features.memory.core.secret_policy import PersonalDataPolicy, ScreenPolicy, SecretPolicy
 from pecia.kernel.settings.model import SettingConflict, SettingsSection, setting
 
 ServerMode: TypeAlias = Literal["default", "aggregator"]
@@ -123,6 +123,12 @@ class MemorySettings(SettingsSection):
         description="Keys, tokens and passwords in a text to remember: `mark` stores them as they"
         " are and says so, `redact` replaces them, `refuse` does not store the text.",
     )
+    personal_data: PersonalDataPolicy = setting(
+        "keep",
+        description="Card, account, insurance and phone numbers, mail and network addresses in a"
+        " text to remember: `keep` stores them, `mark` stores them and says which, `redact`"
+        " replaces them, `refuse` does not store the text.",
+    )
     vector_store_type: str = setting(
         "",
         description="Accepted and ignored: memories are stored in PostgreSQL.",
@@ -139,6 +145,10 @@ class MemorySettings(SettingsSection):
         env=("VECTOR_STORE_API_KEY",),
         secret=True,
     )
+
+    @property
+    def screen_policy(self) -> ScreenPolicy:
+        return ScreenPolicy(self.secrets, self.personal_data)
 
     def clashes(self) -> Iterator[SettingConflict]:
         if self.use_workspace and self.workspace_collection == self.collection:
@@ -158,6 +168,7 @@ class MemorySettings(SettingsSection):
 
 REMOTE_FIELDS = frozenset(MemorySettings.model_fields) - {
     "secrets",
+    "personal_data",
     "vector_store_type",
     "vector_store_url",
     "vector_store_key",

@@ -1,32 +1,129 @@
-"""What is done with a secret in a text that is to be remembered. Pure."""
+"""What is done with a secret and with personal data in a text that is to be remembered. Pure."""
 
-from collections.abc import Mapping
-from typing import Literal, TypeAlias, cast
+import re
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple, TypeAlias, cast
 
+from pecia.features.memory.core.personal_data import find_personal_data, hide_personal_data
 from pecia.kernel.errors import Json, Unprocessable
-from pecia.kernel.redaction import redact, redact_value
+from pecia.kernel.redaction import REDACTED, redact, redact_value
 
 SecretPolicy: TypeAlias = Literal["mark", "redact", "refuse"]
+PersonalDataPolicy: TypeAlias = Literal["keep", "mark", "redact", "refuse"]
 SECRET_FIELD = "has_secret"
+PERSONAL_FIELD = "has_personal_data"
 REFUSED = "it has a secret, and the setting memory.secrets is `refuse`"
+PERSONAL_REFUSED = "it has personal data, and the setting memory.personal_data is `refuse`"
+
+
+class ScreenPolicy(NamedTuple):
+    """The operator's settings."""
+
+    secrets: SecretPolicy
+    personal_data: PersonalDataPolicy = "keep"
 
 
 def has_secret(text: str) -> bool:
-    """Whether a text has a key, token or password by its shape."""
-    return redact(text) != text
+    """Whether a text has a key, token or password, by its shape or because it is called one."""
+    return hide_secrets(text) != text
 
 
-def screen_text(text: str, policy: SecretPolicy, *, field: str) -> str:
+def hide_secrets(text: str) -> str:
+    """The text, its secrets replaced; those too that a sentence tells: `the password is …`."""
+    return _TOLD.sub(_hide_told, redact(text))
+
+
+def refuse_text(text: str, policy: ScreenPolicy) -> str | None:
+    """Why a text is not stored; None where it is."""
+    if policy.secrets == "refuse" and has_secret(text):
+        return REFUSED
+    if policy.personal_data == "refuse" and find_personal_data(text):
+        return PERSONAL_REFUSED
+    return None
+
+
+def screen_text(text: str, policy: ScreenPolicy, *, field: str) -> str:
     """The text as it may be stored; an error that names the field where it may not."""
-    if policy == "refuse" and has_secret(text):
+    if reason := refuse_text(text, policy):
         raise Unprocessable(
-            f'Field "{field}": {REFUSED}',
+            f'Field "{field}": {reason}',
             field=field,
-            hint="Leave the secret out, or name its place.",
+            hint="Leave it out, or say where it is found.",
         )
-    return text if policy == "mark" else redact(text)
+    return hide_text(text, policy)
 
 
-def screen_facts(facts: Mapping[str, Json], policy: SecretPolicy) -> dict[str, Json]:
+def hide_text(text: str, policy: ScreenPolicy) -> str:
+    """The text without what the policy hides."""
+    text = text if policy.secrets == "mark" else hide_secrets(text)
+    return hide_personal_data(text) if policy.personal_data in _HIDING else text
+
+
+def screen_facts(facts: Mapping[str, Json], policy: ScreenPolicy) -> dict[str, Json]:
     """What is known of a text as it may be stored."""
-    return dict(facts) if policy == "mark" else cast(dict[str, Json], redact_value(dict(facts)))
+    plain: Json = dict(facts)
+    if policy.secrets != "mark":
+        plain = _map_texts(cast(dict[str, Json], redact_value(plain)), hide_secrets)
+    if policy.personal_data in _HIDING:
+        plain = _map_texts(plain, hide_personal_data)
+    return cast(dict[str, Json], plain)
+
+
+def screen_marks(text: str, policy: ScreenPolicy) -> dict[str, Json]:
+    """What is noted of a text: that it has a secret, and which kinds of personal data."""
+    marks: dict[str, Json] = {SECRET_FIELD: True} if has_secret(text) else {}
+    if policy.personal_data != "keep":
+        kinds = sorted({it.kind for it in find_personal_data(text)})
+        marks |= {PERSONAL_FIELD: [*kinds]} if kinds else {}
+    return marks
+
+
+_HIDING = ("redact", "refuse")
+
+
+_TOLD = re.compile(
+    r"(?i)\b(?P<name>pass(?:word|phrase|code)|passwort|kennwort|contraseña|mot\s+de\s+passe|"
+    r"(?:api|access|secret|private)\s?key|secret|token|pin(?:\s+code)?)\b"
+    r"(?P<between>(?:\s+(?!(?:is|ist|es|est)\b)[\w'’-]{1,30}){0,4}"
+    r"\s+(?:is|was|to|ist|lautet|es|est)\s+(?:(?:now|jetzt|ahora)\s+)?[\"'“‘`]?)"
+    r"(?P<value>[^\s\"“”‘’`']{4,200})"
+)
+_PIN = re.compile(r"\d{4,8}")
+# How something is written or made, and lengths.
+_NO_VALUE = re.compile(
+    r"(?i)(?:base\d|sha-?\d|md5|argon2|oauth|utf|https?|bcrypt|v\d|[rhe]s\d|ed25519|rsa|aes|"
+    r"\d+-?[a-z]+$|\w+2fa)"
+)
+_SIGNS = frozenset("!@#$%^&*_+=~?")
+
+
+def _hide_told(found: re.Match[str]) -> str:
+    value = found["value"].rstrip(".,;:)")
+    # The mark at the end of a sentence may be one of the password.
+    bare = value.rstrip("!?")
+    if found["name"].lower().startswith("pin"):
+        is_secret = _PIN.fullmatch(bare) is not None
+    else:
+        has_letter = any(it.isalpha() for it in value)
+        is_secret = has_letter and len(value) >= MIN_TOLD_CHARS and _is_mixed(bare)
+    if not is_secret or _NO_VALUE.match(value):
+        return found[0]
+    return f"{found['name']}{found['between']}{REDACTED}{found['value'][len(value) :]}"
+
+
+def _is_mixed(value: str) -> bool:
+    """Digits or signs between letters: no word of a sentence."""
+    return any(it.isdigit() or it in _SIGNS for it in value)
+
+
+MIN_TOLD_CHARS = 6
+
+
+def _map_texts(value: Json, change: Callable[[str], str]) -> Json:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {name: _map_texts(it, change) for name, it in value.items()}
+    if isinstance(value, list):
+        return [_map_texts(it, change) for it in value]
+    return value

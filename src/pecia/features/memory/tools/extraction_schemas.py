@@ -63,10 +63,12 @@ class LearnInput(Input):
     existingMemories: list[ExistingMemory] = Field(
         default_factory=list[ExistingMemory], max_length=50, json_schema_extra=UNAUDITED
     )
-    knowledgeInfo: KnowledgeInfo = Field(default_factory=KnowledgeInfo)
+    knowledgeInfo: KnowledgeInfo = Field(default_factory=KnowledgeInfo, json_schema_extra=UNAUDITED)
     context: CallContext = Field(default_factory=CallContext)
     options: LearnOptions = Field(default_factory=LearnOptions)
-    memoryMetadata: MemoryMetadata = Field(default_factory=MemoryMetadata)
+    memoryMetadata: MemoryMetadata = Field(
+        default_factory=MemoryMetadata, json_schema_extra=UNAUDITED
+    )
 
 
 class FactShape(Output):

@@ -205,7 +205,7 @@ class MemoryTools:
             raise InvalidFormat('Field "text" is blank', field="text", expected="words")
         here = resolve_scope(call, self.settings)
         # The operator's setting: a session does not loosen it.
-        text = screen_text(text, self.settings.secrets, field="text") if text else None
+        text = screen_text(text, self.settings.screen_policy, field="text") if text else None
         meaning = await embed_texts(self.embedder, [text] if text else [])
         async with self.store.writing(call.caller, call.trace) as tx:
             await lock_user_memories(tx)

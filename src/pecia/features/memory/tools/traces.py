@@ -147,7 +147,7 @@ class TraceTools:
     async def _store_trace(self, call: Call, trace: TraceIn, judged: EvaluationIn) -> str | None:
         """The id of the memory; None where the same trace is already stored."""
         here = resolve_scope(call, self.settings)
-        policy = self.settings.secrets
+        policy = self.settings.screen_policy
         text = to_canonical_text(_embedded_text(trace, judged)).strip()
         text = screen_text(text, policy, field="trace.steps")
         meaning = await embed_texts(self.recall.retriever.corpus.embedder, [text])

@@ -11,10 +11,9 @@ from pydantic import Field
 from pecia.features.memory.core.format import format_now, format_time, truncate_preview
 from pecia.features.memory.core.keys import SOURCE, MemoryFolder, is_own, kind_of
 from pecia.features.memory.core.secret_policy import (
-    SECRET_FIELD,
-    SecretPolicy,
-    has_secret,
+    ScreenPolicy,
     screen_facts,
+    screen_marks,
     screen_text,
 )
 from pecia.features.memory.embeddings import embed_texts
@@ -137,7 +136,7 @@ class TransferTools:
         """Import memories that were exported here or elsewhere. They become yours. A repeated
         import is recognised by id."""
         here = resolve_scope(call, self.settings)
-        policy = self.settings.secrets
+        policy = self.settings.screen_policy
         drafts = [
             screen_draft(_build_draft(here, it, n), policy, n) for n, it in enumerate(ask.memories)
         ]
@@ -229,12 +228,10 @@ def _build_draft(here: MemoryScope, it: ImportedMemory, number: int) -> MemoryDr
     )
 
 
-def screen_draft(draft: MemoryDraft, policy: SecretPolicy, number: int) -> MemoryDraft:
+def screen_draft(draft: MemoryDraft, policy: ScreenPolicy, number: int) -> MemoryDraft:
     """The draft as it may be stored."""
     text = screen_text(draft.text, policy, field=f"memories.{number}.text")
-    facts = screen_facts(draft.facts, policy)
-    if has_secret(draft.text):
-        facts[SECRET_FIELD] = True
+    facts = {**screen_facts(draft.facts, policy), **screen_marks(draft.text, policy)}
     return replace(draft, text=text, facts=facts)
 
 
