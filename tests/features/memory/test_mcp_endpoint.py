@@ -42,6 +42,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "memory_undo": {"id": "01890000-0000-7000-8000-000000000000"},
     "memory_edit": {"id": "01890000-0000-7000-8000-000000000000", "tags": []},
     "memory_delete": {"ids": ["01890000-0000-7000-8000-000000000000"]},
+    "memory_page": {"person": "Ana"},
+    "memory_page_save": {"text": "---\nas_of: 2026-01-01T00:00:00Z\ncomplete: true\n---\n"},
     "memory_export": {},
     "memory_import": {"memories": [{"text": "Brought in."}]},
     "tool_introspect": {"action": "full"},

@@ -19,6 +19,7 @@ from pecia.features.memory.tools.ask import AskTools, ask_tools
 from pecia.features.memory.tools.extraction import ExtractionTool, extraction_tools
 from pecia.features.memory.tools.introspection import introspect_tools
 from pecia.features.memory.tools.memories import MemoryTools, memory_tools
+from pecia.features.memory.tools.pages import PageTools, page_tools
 from pecia.features.memory.tools.search import FEATURE, MemorySearchTool, search_tools
 from pecia.features.memory.tools.traces import TraceTools, trace_tools
 from pecia.features.memory.tools.transfer import TransferTools, transfer_tools
@@ -43,7 +44,7 @@ def memory_feature(
     finder = MemoryRetriever(corpus)
     recall = MemorySearchTool(finder, settings, thinker.refine)
     growth = GrowthStatistics(corpus.store)
-    learner = Learner(finder, MemoryJudge(mind), settings.secrets, growth)
+    learner = Learner(finder, MemoryJudge(mind), settings.screen_policy, growth)
     found: list[AnyTool] = []
     tools = (
         *search_tools(recall),
@@ -51,6 +52,7 @@ def memory_feature(
         *trace_tools(TraceTools(recall, settings)),
         *workspace_tools(WorkspaceTools(recall, learner, settings)),
         *memory_tools(MemoryTools(corpus.store, settings, corpus.embedder)),
+        *page_tools(PageTools(learner, settings)),
         *transfer_tools(TransferTools(growth, settings, corpus.embedder)),
         *graph_edit_tools(GraphEditTools(corpus.store)),
         *graph_query_tools(GraphQueryTools(corpus.store)),

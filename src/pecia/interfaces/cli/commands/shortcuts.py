@@ -163,6 +163,11 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
         ("id",),
     ),
     ToolShortcut(
+        "memory page",
+        "memory.memory_page",
+        "One page of what is remembered now; --person NAME for what names somebody.",
+    ),
+    ToolShortcut(
         "memory forget",
         "memory.memory_delete",
         "Delete a memory for good, with its earlier versions and other wordings.",
