@@ -17,7 +17,7 @@ from uuid import UUID
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
@@ -58,6 +58,21 @@ STEPS = st.one_of(
     PROGRAM,
     st.tuples(st.just("file"), BETWEEN),
 )
+
+
+STALE_AND_READ_LATE: list[tuple[Any, ...]] = [
+    ("program", "replace", 2),
+    ("type", 4),
+    ("type", 6),
+    ("file", []),
+    ("program", "replace", 2),
+    ("program", "replace", 2),
+    ("age",),
+    ("program", "patch", 1),
+    ("file", []),
+]
+"""A program writes what it read before the swap; when the replaced file is old, the next one is in
+the middle of writing, so that the file cannot be read yet."""
 
 
 class Killed(BaseException):
@@ -307,6 +322,7 @@ def server(
     max_examples=MANY, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps=st.lists(STEPS, min_size=1, max_size=14))
+@example(steps=STALE_AND_READ_LATE)
 def test_each_word_of_anybody_is_in_the_document_and_in_the_file_once(
     server: SpaceServer, steps: list[Any]
 ) -> None:

@@ -33,6 +33,8 @@ COPY_TTL_WITHOUT_LEASE_S = 30.0
 """The same where the system cannot tell whether anybody still has it open."""
 WRITE_QUIET_S = 0.1
 """Where the system cannot tell whether anybody writes: a file untouched for so long is complete."""
+MAX_UNREAD_COPIES = 20
+"""How many are kept beyond that while a program is in the middle of writing. Each costs a diff."""
 MAX_READS, READ_INTERVAL_S = 20, 0.05
 """Retries for a missing file: programs that save may delete it first."""
 ORPHAN_TTL_S = 3600.0
@@ -117,11 +119,14 @@ class FileMerge:
 async def merge_files(files: DocumentFiles, mine: LiveDraft) -> FileMerge:
     """Merge edits by programs, oldest file first: the next may contain them as well."""
     done: list[FileCopy] = []
+    are_read = True
     for copy in [*mine.copies]:
         found = await files.read_copy(copy)
         # Not text: cannot be merged, and must not be lost either.
         text = found.body.decode(errors="replace") if found else ""
-        is_news = found and is_fully_written(found, copy.base) and mine.merge_copy(copy, text)
+        is_whole = found is None or is_fully_written(found, copy.base)
+        is_news = found and is_whole and mine.merge_copy(copy, text)
+        are_read = are_read and is_whole
         if found is None or (not is_news and is_abandoned(found, copy)):
             done.append(copy)
     found = await files.read_with_retry()
@@ -129,12 +134,18 @@ async def merge_files(files: DocumentFiles, mine: LiveDraft) -> FileMerge:
         return FileMerge(None, is_missing=True, done=done)
     # A program in the middle of writing continues in the old file after the swap.
     if not is_fully_written(found, mine.row.base):
-        return FileMerge(None, is_missing=False, done=done)
+        return FileMerge(None, is_missing=False, done=_limit_unread(done))
     text = decode_utf8(found.body)
     if text is None:
         raise Unprocessable(f"{files.path!r} is not UTF-8", path=files.path)
     mine.merge_file(text)
-    return FileMerge(text, is_missing=False, done=done)
+    return FileMerge(text, is_missing=False, done=done if are_read else _limit_unread(done))
+
+
+def _limit_unread(done: list[FileCopy]) -> list[FileCopy]:
+    """Those that are dropped although a file could not be read yet: its text may have been made
+    from one of them, and without it the words that are newer would look deleted. Oldest first."""
+    return done[: max(0, len(done) - MAX_UNREAD_COPIES)]
 
 
 def is_fully_written(found: FileSnapshot, known: bytes) -> bool:
