@@ -338,11 +338,12 @@ class Dispatcher:
 
 async def _run_with_retry(tool: AnyTool, call: Call, parsed: BaseModel) -> object:
     """Run the handler; retry on a write conflict, which rolled everything back."""
-    for attempt in range(MAX_ATTEMPTS):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        call.attempt = attempt
         try:
             return await tool.run(call, parsed)  # pyright: ignore[reportArgumentType] - `parsed` was made by this tool's own model
         except Collision:
-            if attempt == MAX_ATTEMPTS - 1:
+            if attempt == MAX_ATTEMPTS:
                 raise
     raise InternalError("unreachable")
 

@@ -106,6 +106,41 @@ async def test_a_document_that_a_program_keeps_open_for_writing_is_refused(plan:
     assert sorted(WORD.findall(plan.read("plan.md"))) == ["a1", "p1"]
 
 
+BUSY_WRITES: dict[str, dict[str, Any]] = {
+    "edit_document": {"find": "three;", "replace": "three;a1;"},
+    "write_document": {"markdown": "a1;\n", "position": "append"},
+    "patch_frontmatter": {"patch": {"title": "a1"}},
+    "rename_document": {},
+}
+
+
+@pytest.mark.parametrize("tool", BUSY_WRITES)
+async def test_a_file_that_a_program_appends_to_all_the_time_is_written_all_the_same(
+    plan: Space, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    """Faster than it can be replaced: it is appended to before every attempt."""
+    plan.write({"a1.md": "# Other\n", "plan.md": PAGE + "[[a1]]\n"})
+    words: list[str] = []
+
+    def replace_many(*given: Any) -> Any:
+        words.append(f"p{len(words)}")
+        append(plan.folder / "plan.md", words[-1])
+        return real(*given)
+
+    real = disk.replace_many
+    monkeypatch.setattr(disk, "replace_many", replace_many)
+    given = {"docName": "plan"} | BUSY_WRITES[tool]
+    if tool == "rename_document":
+        given = {"docName": "a1", "newDocName": "b1"}
+    await plan.value(tool, **given)
+    assert len(words) >= 2
+    ours = "b1" if tool == "rename_document" else "a1"
+    expected = sorted([ours, *words, *(["a1"] if tool != "rename_document" else [])])
+    assert sorted(WORD.findall(plan.read("plan.md"))) == expected
+    known = await plan.value("read_document", path="plan.md")
+    assert known["content"] == plan.read("plan.md")
+
+
 async def test_what_a_program_writes_while_a_document_is_deleted_is_in_its_history(
     plan: Space, monkeypatch: pytest.MonkeyPatch
 ) -> None:

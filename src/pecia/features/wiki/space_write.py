@@ -3,12 +3,12 @@
 One writer at a time per space, by an advisory lock. Changes are staged; at the end the versions are
 prepared, a journal is written, the files change, and COMMIT decides (`space_recovery.py`).
 Other programs take no lock: a file that one of them wrote since we read it is left alone, and the
-call is retried.
+call is retried; the second time, the document is made live first.
 A live document is changed through its CRDT: concurrent editors lose nothing.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from pathlib import Path
@@ -25,6 +25,7 @@ from pecia.features.wiki.history.message import ClientProgram, CommitNote, clien
 from pecia.features.wiki.live.copies import DocumentFiles, merge_files, resolve_swap
 from pecia.features.wiki.live.draft import LiveDraft, build_draft
 from pecia.features.wiki.live.file_swap import record_live_version, store_edits
+from pecia.features.wiki.live.limits import LiveLimits
 from pecia.features.wiki.live.store import CallerLiveRows, LiveRows, SystemLiveRows
 from pecia.features.wiki.parse import parse_document
 from pecia.features.wiki.space import OpenSpace, Wiki
@@ -37,7 +38,14 @@ from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.corpus.catalog.texts import ExtractedText
 from pecia.kernel.corpus.provenance import with_writer
-from pecia.kernel.errors import Collision, Forbidden, NotFound, PeciaError, Unprocessable
+from pecia.kernel.errors import (
+    Collision,
+    Forbidden,
+    NotFound,
+    PayloadTooLarge,
+    PeciaError,
+    Unprocessable,
+)
 from pecia.kernel.logs import Log
 from pecia.kernel.store.transaction import Transaction
 
@@ -132,10 +140,10 @@ class SpaceWrite:
 
     async def require_unchanged(self, files: Mapping[str, bytes]) -> None:
         """Require that files are as they were read before the lock."""
+        self._known |= files
         changed = await run_sync(_find_changed_file, self.scope.root, files)
         if changed is not None:
             raise Collision("a document was changed meanwhile; try again", path=changed)
-        self._known |= files
         # One query instead of one for each: few documents are live.
         live = await self._rows.find_live([*files])
         self._drafts |= {path: None for path in files if path not in live}
@@ -233,6 +241,16 @@ class SpaceWrite:
             {now.get(path, path): (body, self._known[path]) for path, body in self._files.items()}
         )
         self.pending_flushes = [now.get(it, it) for it in self.pending_flushes]
+
+    async def make_contended_live(self) -> None:
+        """Make documents live that a program wrote since we read them: one that is written all the
+        time changes faster than we can replace it, and a live one is merged instead. For the next
+        attempt, after this one lost."""
+        place, limit = self.scope.location, LiveLimits().document_bytes
+        for path, was in self._known.items():
+            if was is not None and await self._read_disk(path) not in (was, None):
+                with suppress(Unprocessable, PayloadTooLarge, NotFound):
+                    await self.scope.wiki.flusher.make_live(place, path, limit)
 
     @property
     def moved(self) -> dict[str, str]:
@@ -345,8 +363,14 @@ async def begin_space_write(opened: OpenSpace) -> AsyncGenerator[SpaceWrite]:
     """Wait for the lock, make the staged changes at the end, and undo them if anything fails."""
     call = opened.call
     scope = WriteScope(opened.wiki, opened.location, writer_of(call), client_of(call), opened)
-    async with _writing(scope, opened.wiki.store.writing(call.caller, call.trace)) as writer:
-        yield writer
+    writer: SpaceWrite | None = None
+    try:
+        async with _writing(scope, opened.wiki.store.writing(call.caller, call.trace)) as writer:
+            yield writer
+    except Collision:
+        if writer is not None and call.attempt > 1:
+            await writer.make_contended_live()
+        raise
 
 
 @asynccontextmanager

@@ -102,6 +102,8 @@ class Call:
     """Releases the slot while the call waits for another server."""
     confirmed: set[bytes] = field(default_factory=set[bytes], repr=False)
     """The actions a person has confirmed in this call, which may be run more than once."""
+    attempt: int = 1
+    """Above 1, an attempt before lost a write conflict."""
 
     @property
     def id(self) -> UUID:
