@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
 import anyio
@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.shell import Done, Shell, opened_shell
+from tests.interfaces.shell import LIMIT_S, Done, Shell, opened_shell
 from tests.interfaces.tenant_contents import count_rows, open_filled, search, tenant_id_of
 from tests.interfaces.tenant_server import Pecia, bearing
 from tests.interfaces.test_cli_commands import external
@@ -23,7 +23,7 @@ from tests.interfaces.test_cli_commands import external
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 BLOCKED = """SELECT count(*) FROM pg_stat_activity
-              WHERE wait_event_type = 'Lock' AND query LIKE '%delete_tenant_rows%'"""
+              WHERE wait_event_type = 'Lock' AND query LIKE %s"""
 
 
 @pytest.fixture
@@ -121,6 +121,28 @@ async def test_a_deletion_that_is_killed_is_listed_and_the_next_run_finishes_it(
     ]
 
 
+async def test_a_row_that_others_update_meanwhile_is_deleted_all_the_same(
+    database: DatabaseLogins, shell: Shell, filled: Pecia
+) -> None:
+    """As an indexer does that follows the deletion: a row is passed over while it is updated, also
+    when it is the last one."""
+    north = tenant_id_of(database, "north")
+    touch = "UPDATE kernel.index_node SET seen_at = now() WHERE tenant_id = %s"
+    with psycopg.connect(database.system) as first, psycopg.connect(database.system) as then:
+        first.execute(touch, [north])
+        with shell.foreground("tenant", "delete", "north", "--yes") as deleting:
+            await expect_blocked(database)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run_query, then, touch, north)
+                await expect_blocked(database, "%index_node SET seen_at%")
+                first.commit()
+            # Passed over once, it is now the only one that is left.
+            await expect_blocked(database)
+            then.commit()
+            assert await anyio.to_thread.run_sync(deleting.wait, LIMIT_S) == 0
+    assert rows_left(database, north) == {}
+
+
 async def test_a_worker_on_another_machine_removes_its_copies_of_a_deleted_tenant(
     database: DatabaseLogins, shell: Shell
 ) -> None:
@@ -155,6 +177,11 @@ async def test_without_the_name_typed_again_nothing_is_deleted(
 async def run(shell: Shell, *words: object) -> Done:
     """One command, while the server of the test goes on."""
     return await anyio.to_thread.run_sync(lambda: shell.run(*words))
+
+
+async def run_query(connection: psycopg.Connection, query: LiteralString, tenant: UUID) -> None:
+    """In a thread: it waits for a row that the test holds."""
+    await anyio.to_thread.run_sync(lambda: connection.execute(query, [tenant]))
 
 
 def typed(shell: Shell, line: str, *words: str) -> tuple[int, str]:
@@ -193,10 +220,10 @@ async def expect_no_copies(home: Path, tenant_id: UUID) -> None:
             await anyio.sleep(0.05)
 
 
-async def expect_blocked(database: DatabaseLogins) -> None:
-    """The deletion has come to the row that the test holds."""
+async def expect_blocked(database: DatabaseLogins, query: str = "%delete_tenant_rows%") -> None:
+    """The deletion, or another query, has come to the row that the test holds."""
     with psycopg.connect(database.system, autocommit=True) as connection, anyio.fail_after(40):
-        while connection.execute(BLOCKED).fetchone() == (0,):  # noqa: ASYNC110
+        while connection.execute(BLOCKED, [query]).fetchone() == (0,):  # noqa: ASYNC110
             await anyio.sleep(0.05)
 
 
