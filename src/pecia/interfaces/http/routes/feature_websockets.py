@@ -34,7 +34,11 @@ class WebSocketMessages:
         """Accept it, unless already accepted."""
         if self._socket.application_state is WebSocketState.CONNECTING:
             offered: list[str] = self._socket.scope.get("subprotocols", [])
-            await self._socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+            try:
+                await self._socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+            except (OSError, WebSocketDisconnect):
+                # Gone before it was accepted.
+                raise anyio.EndOfStream from None
 
     async def receive(self) -> bytes:
         """The next message."""
@@ -101,7 +105,7 @@ async def _serve(
         # Most sockets end by a disconnect of the client: not an error.
         with suppress(anyio.EndOfStream):
             await socket.serve(FeatureRequest(call, path, query), messages)
-        await messages.accept()
+            await messages.accept()
 
     await app.dispatcher.run(who, operation, context, serve)
     await _close(connection, 1000, "")
@@ -110,4 +114,5 @@ async def _serve(
 async def _close(connection: WebSocket, code: int, reason: str) -> None:
     is_open = WebSocketState.CONNECTED
     if connection.client_state is is_open and connection.application_state is is_open:
-        await connection.close(code, reason)
+        with suppress(WebSocketDisconnect):
+            await connection.close(code, reason)
