@@ -47,3 +47,14 @@ def test_what_is_no_export_or_exists_already_is_refused(shell: Shell) -> None:
     assert shell.run("memory", "import", "none.json", "--json").document["error"]["code"] == (
         "NOT_FOUND"
     )
+
+
+def test_forgetting_what_is_not_there_fails(shell: Shell) -> None:
+    unknown = "123e4567-e89b-42d3-a456-426614174000"
+    refused = shell.run("memory", "forget", unknown, "--yes", "--json")
+    assert (refused.code, refused.document["notFound"]) == (1, [unknown])
+    assert "pecia memory list" in refused.err
+    shell.ok("remember", "The office is in Lyon.")
+    [held] = shell.ok("memory", "list", "--json").document["memories"]
+    both = shell.run("memory", "forget", held["id"], unknown, "--yes", "--json")
+    assert (both.code, both.document["deleted"]) == (1, [held["id"]])

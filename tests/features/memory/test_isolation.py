@@ -91,7 +91,7 @@ async def test_what_is_shared_is_read_by_all_and_changed_by_its_owner(memories: 
     got = await team.call(memories.cy, "memory_get", id=id_)
     assert got["memory"]["mine"] is False
     gone = await team.call(memories.cy, "memory_delete", ids=[id_])
-    assert (gone["deleted"], gone["notYours"]) == ([], [id_])
+    assert (gone["success"], gone["deleted"], gone["notYours"]) == (False, [], [id_])
     # What extends somebody else's memory is kept beside it.
     more = await team.remember(memories.cy, "Releases are cut on Tuesdays, by whoever is on duty.")
     assert more["memory"][0]["event"] == "ADD"

@@ -113,8 +113,7 @@ def _run_entry(entry: CommandEntry | ToolShortcut, words: list[str], terminal: "
     if isinstance(entry, ToolShortcut):
         from pecia.interfaces.cli.tools.run import run_shortcut
 
-        run_shortcut(terminal, entry, rest)
-        return EXIT_OK
+        return run_shortcut(terminal, entry, rest)
     if entry.words == CALL:
         from pecia.interfaces.cli.commands.call import run_call
 

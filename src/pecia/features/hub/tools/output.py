@@ -35,6 +35,9 @@ class ServerOut(Output):
     refused: dict[str, str] = Field(
         default_factory=dict[str, str], description="Unusable tools, and why."
     )
+    degraded: list[str] = Field(
+        default_factory=list[str], description="What does not work yet, and the next command."
+    )
 
 
 class ServersOut(Output):

@@ -207,7 +207,11 @@ class ServerTools:
             raise
         except PeciaError as error:
             return (await self._show(call, name)).model_copy(
-                update={"state": "down", "reason": error.message}
+                update={
+                    "state": "down",
+                    "reason": error.message,
+                    "degraded": [_unusable(name, error.message, is_added=is_added)],
+                }
             )
         return (await self._show(call, name)).model_copy(update={"refused": found.refused})
 
@@ -215,6 +219,16 @@ class ServerTools:
         server = await self.hub.registry.load_server(call.caller, name)
         tools = await self.hub.registry.list_tools(call.caller, name)
         return format_server(server, self.hub.connection_status(call.caller, name), tools)
+
+
+def _unusable(name: str, reason: str, *, is_added: bool) -> str:
+    """What to do about a server that is down."""
+    stored = "is stored, but" if is_added else "is down:"
+    return (
+        f"{name!r} {stored} none of its tools can be called: {reason}. Once that is mended: "
+        f"pecia hub check {name}; if its address is wrong: pecia hub remove {name}, then add it "
+        "again"
+    )
 
 
 def _changes_to_confirm(

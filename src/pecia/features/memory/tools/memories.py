@@ -255,7 +255,10 @@ class MemoryTools:
         call.record_returned(SOURCE, [held[it].key for it in deleted])
         missing = [it for it, id_ in ids.items() if str(id_) not in held]
         return MemoryDeleteOut(
-            success=not missing, deleted=deleted, notFound=missing, notYours=refused
+            success=not missing and not refused,
+            deleted=deleted,
+            notFound=missing,
+            notYours=refused,
         )
 
 

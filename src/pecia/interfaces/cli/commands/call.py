@@ -35,7 +35,7 @@ def run_call(terminal: Terminal, words: Sequence[str]) -> int:
             show_tools(terminal)
         case _:
             tool, *rest = words
-            run_tool(terminal, ToolCommand(tool, f"pecia call {tool}"), rest)
+            return run_tool(terminal, ToolCommand(tool, f"pecia call {tool}"), rest)
     return EXIT_OK
 
 

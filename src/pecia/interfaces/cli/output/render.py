@@ -65,11 +65,12 @@ def show_tool_answer(
     terminal: Terminal, answer: Json, layout: AnswerLayout, *, columns: Sequence[str] = ()
 ) -> None:
     """A tool's answer. Warnings and the cursor go to stderr."""
+    if isinstance(answer, dict) and _is_warnings(warnings := answer.get(DEGRADED)):
+        for it in warnings:
+            terminal.info(f"warning: {it}")
     if layout.kind == "json" or not isinstance(answer, dict):
         terminal.print_line(json.dumps(answer, ensure_ascii=False, indent=2))
         return
-    for it in cast(list[str], answer.get(DEGRADED) or []):
-        terminal.info(f"warning: {it}")
     beside = (layout.rows, CURSOR_FIELD, DEGRADED)
     show_facts(terminal, {name: it for name, it in answer.items() if name not in beside})
     if layout.kind == "rows":

@@ -9,7 +9,12 @@ from pathlib import Path
 from pecia.interfaces.cli.command_table import ToolShortcut
 from pecia.interfaces.cli.commands.shortcuts import SHORTCUTS
 from pecia.interfaces.cli.output.render import choose_layout, show_tool_answer
-from pecia.interfaces.cli.output.terminal import CommandUsageError, Terminal
+from pecia.interfaces.cli.output.terminal import (
+    EXIT_FAILED,
+    EXIT_OK,
+    CommandUsageError,
+    Terminal,
+)
 from pecia.interfaces.cli.server.home import require_home
 from pecia.interfaces.cli.settings import load_settings, read_token
 from pecia.interfaces.cli.tools.arguments import parse_arguments, parse_json_object
@@ -75,20 +80,20 @@ class ToolWords:
     says_yes: bool = False
 
 
-def run_shortcut(terminal: Terminal, entry: ToolShortcut, words: Sequence[str]) -> None:
-    """Run the tool of a shorter command."""
+def run_shortcut(terminal: Terminal, entry: ToolShortcut, words: Sequence[str]) -> int:
+    """Run the tool of a shorter command; its exit code."""
     ask = ToolCommand(
         entry.tool, f"pecia {entry.words}", entry.positional, entry.columns, entry.removes
     )
-    run_tool(terminal, ask, words)
+    return run_tool(terminal, ask, words)
 
 
-def run_tool(terminal: Terminal, ask: ToolCommand, words: Sequence[str]) -> None:
-    """Call the tool and print its result; or print its help."""
+def run_tool(terminal: Terminal, ask: ToolCommand, words: Sequence[str]) -> int:
+    """Call the tool and print its result; or print its help. The exit code."""
     split = split_words(words)
     if split.wants_help:
         _show_help(terminal, ask, describe_tool(terminal, ask.tool))
-        return
+        return EXIT_OK
     if (server := find_server_backend(terminal)) is not None:
         ready = _prepare_call(server.find_tool(ask.tool), ask, split)
         answer = _call(terminal, server, ready, ask, split)
@@ -98,6 +103,16 @@ def run_tool(terminal: Terminal, ask: ToolCommand, words: Sequence[str]) -> None
     terminal.print_result(
         answer, lambda it: show_tool_answer(it, answer, layout, columns=ask.columns)
     )
+    return _exit_code(terminal, answer, ask)
+
+
+def _exit_code(terminal: Terminal, answer: Json, ask: ToolCommand) -> int:
+    """Tools that work on several things, or whose reference says so, answer what they could not do
+    instead of failing. A shell script must see it."""
+    if not isinstance(answer, dict) or answer.get("success", True):
+        return EXIT_OK
+    terminal.info(f"not done, or not all of it\n  hint: {_next_command(ask, can_list=True)}")
+    return EXIT_FAILED
 
 
 def _run_in_process(
@@ -151,14 +166,17 @@ def _call(
 
 def _with_next_command(error: PeciaError, ask: ToolCommand) -> PeciaError:
     """The error with a command that leads on, where its own hint names none."""
-    group, _, _ = ask.command.removeprefix("pecia ").partition(" ")
-    is_listed = any(it.words == f"{group} list" for it in SHORTCUTS)
-    help_command = f"{ask.command} --help"
-    can_list = is_listed and isinstance(error, NotFound | Conflict)
-    leads_on = f"pecia {group} list" if can_list else help_command
+    leads_on = _next_command(ask, can_list=isinstance(error, NotFound | Conflict))
     if "pecia " not in str(error.fields.get("hint", "")):
         error.fields = {**error.fields, "hint": leads_on}
     return error
+
+
+def _next_command(ask: ToolCommand, *, can_list: bool) -> str:
+    """The list of what there is, where the command's group has one; else its help."""
+    group, _, _ = ask.command.removeprefix("pecia ").partition(" ")
+    is_listed = any(it.words == f"{group} list" for it in SHORTCUTS)
+    return f"pecia {group} list" if is_listed and can_list else f"{ask.command} --help"
 
 
 def _show_help(terminal: Terminal, ask: ToolCommand, tool: ToolInfo) -> None:
