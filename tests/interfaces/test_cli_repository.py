@@ -54,6 +54,14 @@ def test_nobody_gets_a_repository_that_they_did_not_ask_for(notes: Path, start: 
     assert not (notes / ".git").exists()
 
 
+def test_auto_sync_says_that_it_needs_a_remote(notes: Path, start: Started) -> None:
+    assert "autoSync" not in start().stderr
+    configure(notes, "autoSync:\n  enabled: true\n")
+    said = start().stderr
+    assert "autoSync.enabled is true" in said
+    assert "pecia space remote NAME URL" in said
+
+
 @pytest.mark.requirement("wiki.git.parent_kept")
 def test_a_project_inside_a_repository_gets_no_second_one(
     tmp_path: Path, notes: Path, start: Started

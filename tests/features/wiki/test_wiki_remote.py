@@ -1,6 +1,7 @@
 """Sync of a space with a git remote: pull, push, divergence, conflicts, renames, other files."""
 
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import anyio
@@ -388,6 +389,73 @@ async def test_the_timer_queues_a_sync_unless_the_project_switched_it_off(
         async with app.store.system() as tx:
             counts.append(int(await tx.fetch_value(waiting, s=space.name)))
     assert counts == [0, 1]
+
+
+@pytest.mark.parametrize("status", ["suspended", "deleting"])
+async def test_no_sync_is_queued_for_a_tenant_that_is_closed(
+    synced: SyncedSpace, status: str
+) -> None:
+    app, tenant = synced.space.served.app, synced.space.served.ana.tenant_id
+    await synced.set_remote(mode="pull")
+    job = next(it for it in app.jobs if it.full_name == "wiki.sync")
+    close = "UPDATE kernel.tenant SET status = %(status)s WHERE id = %(tenant)s"
+    queued = (
+        "SELECT count(*) FROM jobs.procrastinate_jobs WHERE task_name = 'wiki.sync'"
+        " AND args::text LIKE '%%' || %(s)s || '%%'"
+    )
+    due = "UPDATE wiki.remote SET due_at = now() - interval '1 s' WHERE source_id = %(s)s"
+    counts: list[int] = []
+    for now in (status, "active"):
+        async with app.store.system() as tx:
+            await tx.execute("DELETE FROM jobs.procrastinate_jobs WHERE task_name = 'wiki.sync'")
+            await tx.execute(due, s=f"wiki:{synced.space.name}")
+            await tx.execute(close, status=now, tenant=tenant)
+        await SyncSchedule(app.store, job).run_once()
+        async with app.store.system() as tx:
+            counts.append(int(await tx.fetch_value(queued, s=synced.space.name)))
+    assert counts == [0, 1]
+
+
+async def test_a_sync_that_changes_something_or_fails_is_in_the_audit_log(
+    synced: SyncedSpace,
+) -> None:
+    space, remote = synced.space, synced.remote
+    remote.commit("Begin", a_md="# A\n")
+    await synced.set_remote(mode="pull_and_push")
+
+    async def audited() -> list[Any]:
+        found = await synced.admin("admin.list_audit", {"tool": "sync_space"})
+        return [
+            (it["door"], it["status"], it["code"], it["arguments"])
+            for it in found["rows"]
+            if it["sources"] == [where["name"]]
+        ]
+
+    where = {"name": f"wiki:{space.name}", "url": f"file://{remote.bare}"}
+    await synced.sync()
+    pulled = ("job", "ok", None, {**where, "pulled": 1, "pushed": 0})
+    assert await audited() == [pulled]
+    # Nothing to do, nothing to tell.
+    await synced.sync()
+    await space.value("write_document", docName="b", markdown="b\n", position="replace")
+    await synced.sync()
+    pushed = ("job", "ok", None, {**where, "pulled": 0, "pushed": 1})
+    assert await audited() == [pushed, pulled]
+    remote.bare.rename(remote.bare.with_name("moved.git"))
+    with pytest.raises(PeciaError) as failed:
+        await synced.sync()
+    assert await audited() == [("job", "error", failed.value.code.name, where), pushed, pulled]
+
+
+async def test_auto_sync_without_a_remote_says_that_nothing_is_synced(synced: SyncedSpace) -> None:
+    space = synced.space
+    assert (await synced.status())["degraded"] == []
+    space.write({".pecia/config.yml": "autoSync: {enabled: true}\n"})
+    found = await synced.status()
+    assert (found["state"], found["auto_sync"]) == ("none", True)
+    [warning] = found["degraded"]
+    assert f"pecia space remote {space.name} URL" in warning
+    assert (await synced.set_remote(mode="pull"))["degraded"] == []
 
 
 async def test_a_document_that_people_have_open_is_merged_into_and_pushed(

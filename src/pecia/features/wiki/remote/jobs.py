@@ -34,7 +34,7 @@ def sync_job(reconciler: SpaceReconciler) -> Job:
     async def run(call: JobCall, ask: SyncArguments) -> None:
         assert call.tenant_id is not None
         try:
-            await reconciler.sync(call.tenant_id, ask.source_id, call.progress)
+            await reconciler.sync(call.tenant_id, ask.source_id, call.progress, call.user_id)
         except SyncTakenOver:
             return
         except (PeciaError, InvalidConfig) as error:
@@ -75,10 +75,14 @@ class SyncSchedule:
 
 
 def is_auto_sync_on(folder: Path) -> bool:
-    """`autoSync.enabled` of the project: unset, the remote's interval counts. Blocking."""
+    """Whether the remote's interval counts: it does where the project says nothing. Blocking."""
+    return read_auto_sync(folder) is not False
+
+
+def read_auto_sync(folder: Path) -> bool | None:
+    """`autoSync.enabled` of the project; None where it is unset. Blocking."""
     try:
-        found = merge_config(ConfigTexts(project=read_project(folder))).config.autoSync.enabled
+        return merge_config(ConfigTexts(project=read_project(folder))).config.autoSync.enabled
     except (PeciaError, InvalidConfig):
         # The sync itself says what is wrong.
-        return True
-    return found is not False
+        return None

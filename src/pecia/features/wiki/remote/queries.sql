@@ -54,11 +54,12 @@ UPDATE wiki.remote SET problem = %(problem)s, failures = failures + 1,
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND run = %(run)s;
 
 -- name: due
--- System: remotes of all tenants whose time has come.
+-- System: remotes of all tenants whose time has come. A tenant that is suspended or being deleted gets no new job.
 SELECT r.tenant_id, r.source_id, s.config ->> 'folder' AS folder,
        coalesce((s.config ->> 'confined')::boolean, false) AS is_confined
   FROM wiki.remote r JOIN kernel.source s ON s.tenant_id = r.tenant_id AND s.id = r.source_id
- WHERE r.due_at <= now() AND s.enabled AND r.tenant_id IS NOT NULL ORDER BY r.due_at LIMIT 100;
+  JOIN kernel.tenant t ON t.id = r.tenant_id
+ WHERE r.due_at <= now() AND s.enabled AND t.status = 'active' ORDER BY r.due_at LIMIT 100;
 
 -- name: postpone
 UPDATE wiki.remote SET due_at = now() + make_interval(secs => every_s)

@@ -17,6 +17,7 @@ from anyio.to_thread import run_sync
 from pecia.features.wiki.config.files import read_project
 from pecia.features.wiki.config.merge import ConfigTexts, merge_config
 from pecia.features.wiki.core.document import decode_utf8
+from pecia.features.wiki.remote.audit import SyncAudit
 from pecia.features.wiki.remote.core.authors import AuthorMap, parse_author
 from pecia.features.wiki.remote.core.plan import (
     SyncPlan,
@@ -66,24 +67,31 @@ class SpaceReconciler:
     access: RemoteAccess
     contents: LocalContents = field(default_factory=LocalContents)
 
-    async def sync(self, tenant_id: UUID, source_id: str, progress: Progress) -> SyncOutcome | None:
-        """Sync a space. None where it has no remote. A failure is recorded, and raised."""
+    async def sync(
+        self, tenant_id: UUID, source_id: str, progress: Progress, user_id: UUID | None = None
+    ) -> SyncOutcome | None:
+        """Sync a space. None where it has no remote. A failure is recorded, and raised. `user_id`
+        is who asked for it; nobody did where its time had come."""
         async with self.wiki.store.system() as tx:
             run = await begin_run(tx, tenant_id, source_id)
         if run is None:
             return None
+        audit = SyncAudit(run, user_id)
         try:
             done = await self._sync(run, progress)
         except SyncTakenOver:
             raise
         except Exception as error:
             async with self.wiki.store.system() as tx:
-                await RemoteRows(tx, run).fail(str(describe_problem(error)["message"]))
+                problem = describe_problem(error)
+                await RemoteRows(tx, run).fail(str(problem["message"]))
+                await audit.record_failure(tx, str(problem["code"]))
             raise
         async with self.wiki.store.system() as tx:
             rows = RemoteRows(tx, run)
             skipped = dict(sorted(done.skipped.items())[:MAX_SKIPPED])
             await rows.end(done.tip, skipped, done.pulled, done.pushed)
+            await audit.record_changes(tx, done.pulled, done.pushed)
         _log.info("wiki.remote_synced", space=source_id, pulled=done.pulled, pushed=done.pushed)
         return done
 

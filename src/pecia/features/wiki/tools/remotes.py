@@ -10,7 +10,7 @@ from anyio.to_thread import run_sync
 from pydantic import Field
 
 from pecia.features.wiki.remote.core.authors import parse_author
-from pecia.features.wiki.remote.jobs import SyncArguments, is_auto_sync_on
+from pecia.features.wiki.remote.jobs import SyncArguments, read_auto_sync
 from pecia.features.wiki.remote.port import RemoteAddress, RemotePolicy
 from pecia.features.wiki.remote.store import SQL
 from pecia.features.wiki.space import Wiki
@@ -27,6 +27,10 @@ FEATURE = "admin"
 DEFAULT_INTERVAL_S = 300
 MAX_CONFLICTS = 100
 NO_REMOTE = "pecia space remote NAME URL sets one"
+NO_EFFECT = (
+    "autoSync.enabled is true in .pecia/config.yml, but the space has no git remote, so nothing is "
+    "synced: pecia space remote {name} URL"
+)
 
 SpaceNameField = Field(min_length=1, max_length=200, description="The name of a space.")
 
@@ -96,6 +100,9 @@ class RemoteOut(Output):
     tried_at: str | None = None
     synced_at: str | None = None
     next_at: str | None = None
+    degraded: list[str] = Field(
+        default_factory=list[str], description="What has no effect, and the next command."
+    )
 
 
 class SyncQueuedOut(Output):
@@ -193,9 +200,11 @@ class RemoteTools:
             held = await tx.fetch_all(
                 SQL["my_conflicts"], **where, key=None, after=None, limit=MAX_CONFLICTS
             )
+        wish = await run_sync(read_auto_sync, Path(space["folder"]))
         if row is None:
-            return RemoteOut(space=name, url=None, state="none")
-        is_on = await run_sync(is_auto_sync_on, Path(space["folder"]))
+            useless = [NO_EFFECT.format(name=name)] if wish else []
+            return RemoteOut(space=name, url=None, auto_sync=wish, state="none", degraded=useless)
+        is_on = wish is not False
         return RemoteOut(
             space=name,
             url=row["url"],

@@ -25,13 +25,29 @@ from pecia.interfaces.cli.tools.confirmation import call_as_owner
 from pecia.kernel.errors import InvalidInput, Json, NotFound, PeciaError, Unavailable
 from pecia.kernel.settings.account import create_home, expand_user, home_folder
 
+if TYPE_CHECKING:
+    from pecia.features.wiki.config.schema import SpaceConfig
+    from pecia.kernel.settings.load import Settings
+
 DEFAULT_BRANCH = "main"
 
 
-def ensure_repository(terminal: Terminal, folder: Path) -> None:
-    """Make a git repository where `git.autoInit` is on, and print that."""
-    if not _wants_repository(terminal, folder):
+def apply_project_config(terminal: Terminal, folder: Path) -> None:
+    """What the project's file says of git: `git.autoInit` makes a repository; `autoSync.enabled`
+    alone does nothing."""
+    config = _load_project_config(terminal, folder)
+    if config is None:
         return
+    if config.autoSync.enabled:
+        terminal.info(
+            "autoSync.enabled is true: it syncs a space that has a git remote, and no other. "
+            "pecia space status NAME shows the remote, pecia space remote NAME URL sets one"
+        )
+    if config.git.autoInit:
+        _ensure_repository(terminal, folder)
+
+
+def _ensure_repository(terminal: Terminal, folder: Path) -> None:
     from pecia.adapters.git.init import init_repository, is_in_repository
 
     if not is_in_repository(folder):
@@ -41,22 +57,19 @@ def ensure_repository(terminal: Terminal, folder: Path) -> None:
         )
 
 
-def _wants_repository(terminal: Terminal, folder: Path) -> bool:
+def _load_project_config(terminal: Terminal, folder: Path) -> "SpaceConfig | None":
     from pecia.features.wiki.config.files import read_project
     from pecia.features.wiki.config.merge import ConfigTexts, merge_config
     from pecia.features.wiki.config.problem import InvalidConfig
 
     try:
-        return merge_config(ConfigTexts(read_project(folder))).config.git.autoInit
+        return merge_config(ConfigTexts(read_project(folder))).config
     except InvalidConfig as error:
         terminal.info(f"warning: git.autoInit is not known: {error.problem.message}")
     except PeciaError as error:
         terminal.info(f"warning: git.autoInit is not known: {error.message}")
-    return False
+    return None
 
-
-if TYPE_CHECKING:
-    from pecia.kernel.settings.load import Settings
 
 ADD_SPACE = f"{API}/admin/add_space"
 START_TIMEOUT_S = 60.0
@@ -87,7 +100,7 @@ def start(
     print_warnings(terminal, settings)
     if ask:
         offer_setup_once(terminal)
-    ensure_repository(terminal, place)
+    apply_project_config(terminal, place)
     create_home(settings.kernel.home)
     if detach:
         start_detached(terminal, settings, place, idle_stop)
