@@ -6,7 +6,7 @@ queues keys to read, and each leaves the queue in the transaction that stores it
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -38,6 +38,10 @@ SQL = load_queries("pecia.features.lake.crawl", "queries.sql")
 
 SHARDS = 8
 LIST_BATCH = 500
+FEW_FILES = 64
+"""So many are read before the rest of a large source: somebody saved them, or added a folder."""
+
+PROMPT_PRIORITY = 1
 MAX_SKIPPED = 1000
 """Skipped files kept with their reasons; all are counted."""
 
@@ -296,6 +300,11 @@ async def store_posix_acl(
         await tx.execute(SQL["note_captured"], files=rows, **source_key)
 
 
+def make_prompt(job: Job) -> Job:
+    """The same job, ahead of what reads a large source: a person waits for it."""
+    return replace(job, priority=PROMPT_PRIORITY)
+
+
 async def enqueue_files(
     tx: Transaction, source_key: dict[str, Any], news: CrawlDiff, reading: Job, shards: int
 ) -> None:
@@ -304,6 +313,8 @@ async def enqueue_files(
     chosen = [hash_key(it.key) % shards for it in waiting]
     seen = [Jsonb(entry_to_json(it)) for it in waiting]
     await tx.execute(SQL["put_todo"], shards=chosen, seen=seen, **source_key)
+    if len(waiting) <= FEW_FILES:
+        reading = make_prompt(reading)
     for shard in sorted({*chosen}):
         ask = IngestArguments(source_id=source_key["source_id"], shard=shard)
         await defer_as_system(tx, reading, ask, tenant_id=source_key["tenant_id"])

@@ -20,6 +20,7 @@ from pecia.features.lake.crawl.crawler import (
     CrawlArguments,
     diff_files,
     enqueue_files,
+    make_prompt,
     parse_config,
     store_posix_acl,
 )
@@ -103,7 +104,7 @@ class SourceWatcher:
         since, self.last_polled_at = self.last_polled_at, datetime.now(UTC)
         for source_key, config in configs.items():
             if config and config.schedule and _is_due(config.schedule, since, self.last_polled_at):
-                await self._enqueue_crawl(source_key)
+                await self._enqueue_crawl(source_key, self.crawl_job)
 
     async def _follow(self, source_key: SourceKey, config: SourceConfig) -> None:
         with self.watched[source_key][1]:
@@ -126,11 +127,11 @@ class SourceWatcher:
         try:
             few = keys is not None and len(keys) <= MAX_STAT_KEYS
             if not few or not await self._update_files(source_key, config, event):
-                await self._enqueue_crawl(source_key)
+                await self._enqueue_crawl(source_key, make_prompt(self.crawl_job))
         except PeciaError as error:
             _log.failure("lake.watch", error)
             # A change must not be lost: crawl the whole folder.
-            await self._enqueue_crawl(source_key)
+            await self._enqueue_crawl(source_key, make_prompt(self.crawl_job))
 
     async def _update_files(
         self, source_key: SourceKey, config: SourceConfig, event: SourceChange
@@ -162,13 +163,13 @@ class SourceWatcher:
             await tx.execute(SQL["end_crawl"], **where)
         return True
 
-    async def _enqueue_crawl(self, source_key: SourceKey) -> None:
+    async def _enqueue_crawl(self, source_key: SourceKey, job: Job) -> None:
         tenant_id, source_id = source_key
         try:
             async with self.store.system() as tx:
                 if await tx.execute(SQL["begin_again"], tenant_id=tenant_id, source_id=source_id):
                     ask = CrawlArguments(source_id=source_id)
-                    await defer_as_system(tx, self.crawl_job, ask, tenant_id=tenant_id)
+                    await defer_as_system(tx, job, ask, tenant_id=tenant_id)
         except PeciaError as error:
             _log.failure("lake.watch", error)
 

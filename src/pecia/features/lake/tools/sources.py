@@ -22,7 +22,7 @@ from pecia.features.lake.core.source_config import (
     require_settable_trim,
     update_config,
 )
-from pecia.features.lake.crawl.crawler import SQL, CrawlArguments, parse_config
+from pecia.features.lake.crawl.crawler import SQL, CrawlArguments, make_prompt, parse_config
 from pecia.features.lake.crawl.progress import SQL as UNDERWAY_SQL
 from pecia.features.lake.credentials import SQL as CREDENTIAL_SQL
 from pecia.features.lake.credentials import SourceCredentials
@@ -185,7 +185,7 @@ class SourceTools:
             await catalog.get_enabled_source(tx, ask.source_id)
             await tx.fetch_value(SQL["begin_crawl"], source_id=ask.source_id)
             found = await _load_crawl(tx, ask.source_id)
-            await defer(tx, self.crawl_job, CrawlArguments(source_id=ask.source_id))
+            await defer(tx, make_prompt(self.crawl_job), CrawlArguments(source_id=ask.source_id))
         return found
 
     async def stop_crawl(self, call: Call, ask: SourceTarget) -> CrawlOut:

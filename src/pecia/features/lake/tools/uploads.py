@@ -17,7 +17,7 @@ from uuid import UUID
 from anyio.to_thread import run_sync
 from pydantic import Field
 
-from pecia.features.lake.crawl.crawler import CrawlArguments
+from pecia.features.lake.crawl.crawler import CrawlArguments, make_prompt
 from pecia.features.lake.model import Key, SourceId
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.connector import (
@@ -85,7 +85,7 @@ class UploadTools:
         async with self.store.writing(call.caller, call.trace) as tx:
             await _require_uploads(tx, ask.source_id)
             await tx.fetch_value(SQL["keep_upload"], source_id=ask.source_id, key=key, body=body)
-            await defer(tx, self.crawl_job, CrawlArguments(source_id=ask.source_id))
+            await defer(tx, make_prompt(self.crawl_job), CrawlArguments(source_id=ask.source_id))
         return UploadOut(source_id=ask.source_id, key=key, size=len(body))
 
     async def remove_upload(self, call: Call, ask: RemoveUpload) -> RemoveUploadOut:
