@@ -49,3 +49,20 @@ async def test_how_many_files_wait_changes_nothing_in_the_note(lake: Lake) -> No
         notes |= {*await said(lake, house.ana)}
         await run_until_idle(house.app.store, house.app.jobs)
     assert len(notes) == 1
+
+
+async def test_owners_are_told_of_a_source_that_was_never_crawled(lake: Lake) -> None:
+    """Between the start of a server and the first crawl of its folder, nothing is found yet."""
+    house = lake.house
+    found = await lake.search("heron", mode="lexical")
+    [note] = found["degraded"]
+    assert note.startswith("the source 'docs' has not been crawled yet")
+    assert "pecia doctor" in note
+    assert (await lake.search("heron", who=house.bo, mode="lexical"))["degraded"] == []
+
+    await house.call(house.ana, "set_source", source_id="docs", enabled=False)
+    assert (await lake.search("heron", mode="lexical"))["degraded"] == []
+    await house.call(house.ana, "set_source", source_id="docs", enabled=True)
+    lake.write({"a.md": "A heron.\n"})
+    await lake.crawl()
+    assert (await lake.search("heron", mode="lexical"))["degraded"] == []

@@ -83,18 +83,21 @@ ALTER FUNCTION lake.condition_of OWNER TO pecia_system;
 REVOKE ALL ON FUNCTION lake.condition_of FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lake.condition_of TO pecia_app, pecia_system;
 
--- The sources that are being crawled, of those whose status is the caller's to know. How many files wait is not
--- said: some of them may be hidden.
-CREATE FUNCTION lake.crawling_sources(in_source text) RETURNS text[]
+-- The sources whose files are not all read, of those whose status is the caller's to know: which are being crawled,
+-- and which never were. How many files wait is not said: some of them may be hidden.
+CREATE FUNCTION lake.unread_sources(in_source text) RETURNS TABLE (source_id text, is_crawling boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
-    SELECT ARRAY (SELECT c.source_id FROM lake.crawl c
-                   WHERE c.tenant_id = kernel.tenant() AND c.state IN ('waiting', 'listing', 'reading')
-                     AND (in_source IS NULL OR c.source_id = in_source) AND kernel.owns(c.source_id)
-                   ORDER BY c.source_id)
+    SELECT s.id, c.state IS NOT NULL
+      FROM kernel.source s
+      LEFT JOIN lake.crawl c ON c.tenant_id = s.tenant_id AND c.source_id = s.id
+     WHERE s.tenant_id = kernel.tenant() AND (in_source IS NULL OR s.id = in_source) AND kernel.owns(s.id)
+       AND (c.state IN ('waiting', 'listing', 'reading')
+            OR c.state IS NULL AND s.enabled AND (s.config ? 'origin' OR s.config ? 'folder'))
+     ORDER BY s.id
 $$;
-ALTER FUNCTION lake.crawling_sources OWNER TO pecia_system;
-REVOKE ALL ON FUNCTION lake.crawling_sources FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION lake.crawling_sources TO pecia_app, pecia_system;
+ALTER FUNCTION lake.unread_sources OWNER TO pecia_system;
+REVOKE ALL ON FUNCTION lake.unread_sources FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lake.unread_sources TO pecia_app, pecia_system;
 
 -- Seconds since the last heartbeat of a worker; NULL where none runs. Without one, no change is noticed and no
 -- crawl starts.

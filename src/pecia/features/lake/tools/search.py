@@ -365,17 +365,30 @@ def record_returned(call: Call, hits: Sequence[SearchHit]) -> None:
 
 
 async def _crawl_notes(tx: Transaction, source: str | None) -> tuple[str, ...]:
-    """A note for owners and administrators where files may be missing from the answer, because
-    their source is being crawled."""
-    found: list[str] = await tx.fetch_value(SQL["crawling"], source_id=source)
+    """Notes for owners and administrators where files may be missing from the answer, because
+    their source is being crawled or never was."""
+    found = await tx.fetch_all(SQL["unread_sources"], source_id=source)
     if not found:
         return ()
-    named = ", ".join(repr(it) for it in found[:MAX_NAMED_SOURCES])
-    more = len(found) - MAX_NAMED_SOURCES
-    which = f"{named} and {more} more" if more > 0 else named
-    subject = f"the source {which} is" if len(found) == 1 else f"the sources {which} are"
     why = await worker_warning(tx) or "search again shortly"
-    return (f"{subject} being crawled, so that files may be missing here: {why}",)
+    crawling = [str(it["source_id"]) for it in found if it["is_crawling"]]
+    never = [str(it["source_id"]) for it in found if not it["is_crawling"]]
+    states = (
+        (crawling, ("is being crawled", "are being crawled")),
+        (never, ("has not been crawled yet", "have not been crawled yet")),
+    )
+    return tuple(
+        f"{_name_sources(those)} {verbs[len(those) > 1]}, so that files may be missing here: {why}"
+        for those, verbs in states
+        if those
+    )
+
+
+def _name_sources(them: Sequence[str]) -> str:
+    named = ", ".join(repr(it) for it in them[:MAX_NAMED_SOURCES])
+    more = len(them) - MAX_NAMED_SOURCES
+    subject = "the source" if len(them) == 1 else "the sources"
+    return f"{subject} {named}" + (f" and {more} more" if more > 0 else "")
 
 
 async def _apply_mode_policy(

@@ -6,8 +6,8 @@ SELECT id, protocol, config ? 'origin' OR config ? 'folder' AS has_originals
 -- name: extractors
 SELECT id, extractor FROM kernel.revision WHERE tenant_id = kernel.tenant() AND id = ANY (%(revisions)s);
 
--- name: crawling
-SELECT lake.crawling_sources(%(source_id)s);
+-- name: unread_sources
+SELECT source_id, is_crawling FROM lake.unread_sources(%(source_id)s);
 
 -- name: words_only
 -- Whether the tenant switched semantic search off, and the visible sources that did.
