@@ -1,6 +1,8 @@
-"""CPU and wall time of twelve commands beside a running server, of this tree and of another one.
+"""CPU and wall time of twelve commands beside a running server, of this tree and of another one,
+and of the nearest commands of other programs (`bench/command_peers.py`).
 
     python -m bench.commands --before /path/to/other/checkout --out bench/results/commands.json
+    python -m bench.commands --datasette datasette --qmd qmd --basic-memory basic-memory
 
 Both trees run with this interpreter, in turns, against one server each; the least of the runs
 counts, since anything else on the machine only adds.
@@ -17,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from bench.command_peers import PEERS, PreparedPeer, prepare_peer
 
 ROOT = Path(__file__).parents[1]
 HANDBOOK = ROOT / "examples" / "handbook"
@@ -47,6 +51,8 @@ def main() -> str:
     given.add_argument("--before", type=Path)
     given.add_argument("--runs", type=int, default=5)
     given.add_argument("--out", type=Path, default=ROOT / "bench" / "results" / "commands.json")
+    for name in PEERS:
+        given.add_argument(f"--{name}", metavar="PROGRAM", help="the words that start it")
     asked, _ = given.parse_known_args()
     trees = {**({"before": asked.before.resolve()} if asked.before else {}), "after": ROOT}
     with tempfile.TemporaryDirectory(prefix="pecia-commands-") as folder:
@@ -54,17 +60,53 @@ def main() -> str:
         for name, tree in trees.items():
             _run(tree, homes[name], "start", str(HANDBOOK), "--port", "0", "--detach", "--no-ask")
         try:
+            programs = {it: vars(asked)[it.replace("-", "_")] for it in PEERS}
+            peers = {
+                name: prepare_peer(name, program, Path(folder), HANDBOOK)
+                for name, program in programs.items()
+                if program
+            }
             rows = [_measure(trees, homes, after, before, asked.runs) for after, before in COMMANDS]
+            for row, (after, _) in zip(rows, COMMANDS, strict=True):
+                row.update(_measure_peers(peers, after, asked.runs))
         finally:
             for name, tree in trees.items():
                 _run(tree, homes[name], "stop")
     facts = {"python": platform.python_version(), "machine": platform.machine()}
     found = {"runs": asked.runs, **facts, "load": os.getloadavg()[0], "commands": rows}
     asked.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    columns = [*trees, *peers]
     return "\n".join(
-        f"{' -> '.join(format(row[it]['cpu_s'], '.2f') for it in trees)}  {row['command']}"
-        for row in rows
+        [
+            "  ".join(f"{it:>12}" for it in columns),
+            *(
+                "  ".join(_format(row.get(it)) for it in columns) + f"  {row['command']}"
+                for row in rows
+            ),
+        ]
     )
+
+
+def _format(times: dict[str, Any] | None) -> str:
+    """CPU and wall seconds; a dash where a program has nothing like it."""
+    return f"{'-':>12}" if times is None else f"{times['cpu_s']:>5.2f} {times['wall_s']:>6.2f}"
+
+
+def _measure_peers(peers: dict[str, PreparedPeer], command: str, runs: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, peer in peers.items():
+        if (words := PEERS[name].words.get(command)) is None:
+            continue
+        timed = [peer.run(words)[:2] for _ in range(runs)]
+        found[name] = {"words": f"{name} {words}", **_least(timed)}
+    return found
+
+
+def _least(timed: list[tuple[float, float]]) -> dict[str, float]:
+    return {
+        "cpu_s": round(min(cpu for cpu, _ in timed), 3),
+        "wall_s": round(min(wall for _, wall in timed), 3),
+    }
 
 
 def _measure(
@@ -75,14 +117,7 @@ def _measure(
     for _ in range(runs):
         for name, tree in trees.items():
             timed[name].append(_run(tree, homes[name], *words[name].split()))
-    least = {
-        name: {
-            "words": words[name],
-            "cpu_s": round(min(cpu for cpu, _ in them), 3),
-            "wall_s": round(min(wall for _, wall in them), 3),
-        }
-        for name, them in timed.items()
-    }
+    least = {name: {"words": words[name], **_least(them)} for name, them in timed.items()}
     return {"command": f"pecia {after}", **least}
 
 
