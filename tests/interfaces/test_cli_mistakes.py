@@ -1,4 +1,4 @@
-"""Sixty mistakes at the command line: each is told in one sentence, with the value and a command
+"""Mistakes at the command line: each is told in one sentence, with the value and a command
 that leads on, and nothing is created or changed."""
 
 from collections.abc import Iterator
@@ -114,6 +114,14 @@ MISTAKES = [
     refused("hub remove tools", "not a terminal", "pecia hub remove tools --yes"),
     refused("secret remove key --purpose source", "not a terminal", "--yes"),
     refused("config", "PECIA_PORT", "'many'", PECIA_PORT="many"),
+    # Taken for something else.
+    refused("read wiki:notes", "'wiki:notes' is a source", "--source-id wiki:notes"),
+    refused("read wiki:notes/", "'wiki:notes' is a source", "--source-id wiki:notes"),
+    refused("read notes/nope.md", "notes/nope.md", "pecia search"),
+    refused("source grant wiki:notes bo reader", "'bo'", "user:bo", "group:bo"),
+    refused("search bikes --modified-after yesterday", "'yesterday'", "2026-01-31"),
+    refused("recall bikes --limit 1000", '"limit"', "1000", "max: 50"),
+    refused("source add typo --folder notes/../nope", "/nope", "no such folder"),
 ]
 
 
@@ -201,3 +209,11 @@ def test_yes_removes_and_a_token_says_what_it_can_do(shell: Shell) -> None:
     assert "It can search, read. It cannot write documents" in plain.err
     shell.ok("token", "revoke", made["id"], "--yes")
     assert shell.run("recall", "tokens", env=env).code == 1
+
+
+def test_an_answer_that_says_that_it_did_not_succeed_is_an_exit_code(shell: Shell) -> None:
+    done = shell.run("memory", "forget", "nope", "--yes", "--json")
+    assert (done.code, done.document["notFound"]) == (1, ["nope"])
+    assert "pecia memory list" in done.err
+    done = shell.run("call", "memory.memory_delete", "--ids", "nope")
+    assert (done.code, "nope" in done.out) == (1, True)

@@ -92,7 +92,14 @@ def test_nothing_found_is_an_exit_code(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["wiki:notes/wheels.md", "wheels.md", "pecia://file/wiki:notes/wheels.md"]
+    "place",
+    [
+        "wiki:notes/wheels.md",
+        "wheels.md",
+        "wheels",
+        "notes/wheels.md",
+        "pecia://file/wiki:notes/wheels.md",
+    ],
 )
 def test_a_file_is_read_by_each_of_its_names(shell: Shell, place: str) -> None:
     assert shell.ok("read", place).out == WHEELS

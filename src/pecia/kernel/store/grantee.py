@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from pecia.kernel.errors import NotFound
+from pecia.kernel.errors import InvalidFormat, NotFound
 from pecia.kernel.identity.principal import Principal
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
@@ -26,5 +26,12 @@ async def resolve_grantee(tx: Transaction, text: str, field: str, roles: Collect
                 f"pecia {kind} list",
             )
         return known
+    if ":" not in text and text not in roles:
+        raise InvalidFormat(
+            f"{field} {text!r} does not say whether it is a user or a group",
+            field=field,
+            got=text,
+            expected=f"user:{text}, group:{text}, or KIND:SCOPE:VALUE for a name of elsewhere",
+        )
     it = Principal.parse(f"role::{text}" if text in roles else text, at=field)
     return await tx.fetch_value(SQL["other"], kind=it.kind.value, scope=it.scope, value=it.value)

@@ -80,7 +80,7 @@ def schema_error(error: SchemaError) -> BadArgument:
 
 def _translate(found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
     kind = found["type"]
-    field = _path(found["loc"])
+    field = _field_path(found["loc"], model)
     for prefix, build in _BUILDERS:
         if kind.startswith(prefix):
             return build(field, found, model)
@@ -169,7 +169,8 @@ def _wrong_shape(field: str, found: ErrorDetails, model: type[BaseModel]) -> Bad
 def _wrong_type(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
     kind = found["type"].removesuffix("_type").removesuffix("_parsing")
     expected = _EXPECTED.get(kind, kind)
-    if found["type"].endswith("_parsing") and isinstance(found["input"], str):
+    is_text_form = found["type"].endswith("_parsing") or kind in _TEXT_FORMS
+    if is_text_form and isinstance(found["input"], str):
         # The right JSON type, and a text that cannot be read as what it should be.
         got = _shown(found["input"])
         message = f'Field "{field}" must be {expected}; got {got!r}'
@@ -253,6 +254,35 @@ def _resolve(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     return schema["$defs"][name] if name else node
 
 
+def _field_path(location: Sequence[int | str], model: type[BaseModel]) -> str:
+    """The path as a caller wrote it, without pydantic's names of the branches of a union."""
+    schema = _schema(model)
+    kept: list[int | str] = []
+    nodes: list[dict[str, Any]] = [schema]
+    for step in location:
+        options = [one for it in nodes for one in _branches(it, schema)]
+        inside = [it for one in options if (it := _step_into(one, step)) is not None]
+        if inside or len(options) < 2:
+            kept.append(step)
+            nodes = inside
+    return _path(kept)
+
+
+def _step_into(node: dict[str, Any], step: int | str) -> dict[str, Any] | None:
+    if isinstance(step, int):
+        found = node.get("items")
+    else:
+        found = node.get("properties", {}).get(step, node.get("additionalProperties"))
+    # It may be true or false: anything goes, or nothing.
+    return cast(dict[str, Any], found) if isinstance(found, dict) else None
+
+
+def _branches(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a value at this place may be, null left out."""
+    rules = _resolve(node, schema)
+    return [_resolve(it, schema) for it in rules.get("anyOf", [rules]) if it.get("type") != "null"]
+
+
 def _path(location: Sequence[int | str]) -> str:
     return ".".join(map(str, location)) or "arguments"
 
@@ -283,6 +313,9 @@ _EXPECTED = {
     "datetime_from_date": "a time as in 2026-01-31T12:00:00Z (RFC 3339)",
     "uuid": "a UUID",
 }
+
+# Kinds that JSON has no type for: a string is right, and its text is not.
+_TEXT_FORMS = frozenset(("datetime", "datetime_from_date", "uuid"))
 
 _JSON_TYPES = {
     "str": "string",

@@ -1,7 +1,7 @@
 """Commands that are parsed by a JSON Schema, as the arguments of a tool are, and need no Typer."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from pecia.interfaces.cli.output.terminal import EXIT_OK, CommandUsageError, Terminal
@@ -25,6 +25,8 @@ class DirectCommand:
     properties: Mapping[str, Mapping[str, Any]]
     positional: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    tool_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the tool behind it calls an argument, to what the command calls it."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -45,7 +47,18 @@ def run_direct(terminal: Terminal, name: str, command: DirectCommand, words: Seq
     defaults: dict[str, Json] = {
         it: schema.get("default") for it, schema in command.properties.items()
     }
-    return command.run(terminal, {**defaults, **given}) or EXIT_OK
+    try:
+        return command.run(terminal, {**defaults, **given}) or EXIT_OK
+    except BadArgument as error:
+        raise _with_own_name(error, command) from None
+
+
+def _with_own_name(error: BadArgument, command: DirectCommand) -> BadArgument:
+    theirs = str(error.fields.get("field", ""))
+    if ours := command.tool_names.get(theirs):
+        error.message = error.message.replace(f'"{theirs}"', f'"{ours}"')
+        error.fields = {**error.fields, "field": ours}
+    return error
 
 
 def direct_help(name: str, command: DirectCommand) -> str:

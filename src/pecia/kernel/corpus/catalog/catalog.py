@@ -4,6 +4,7 @@ Every function takes the caller's transaction; row-level security checks rights,
 """
 
 import re
+import shlex
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -148,7 +149,7 @@ async def describe_overlap(tx: Transaction, source_id: str, folder: str) -> str:
     parts = [f"{it['source_id']} ({it['folder']})" for it in rows]
     return (
         f"{folder} overlaps with {', '.join(parts)}: files in both are indexed and found twice. "
-        f"To keep one of them: pecia source remove {source_id}"
+        f"To keep one of them: pecia source remove {shlex.quote(source_id)}"
     )
 
 

@@ -186,5 +186,6 @@ COMMANDS = {
         },
         ("words",),
         ("words",),
+        tool_names={"question": "words"},
     )
 }

@@ -108,6 +108,7 @@ COMMANDS = {
         "--json: memories (id, text, outcome: ADD, UPDATE, DELETE or NONE), skipped.",
         {"words": {**_WORDS, "description": "The fact; - or nothing reads it from stdin."}},
         ("words",),
+        tool_names={"interaction": "words"},
     ),
     "recall": DirectCommand(
         recall,
@@ -124,5 +125,6 @@ COMMANDS = {
         },
         ("words",),
         ("words",),
+        tool_names={"top_k": "limit", "query": "words"},
     ),
 }

@@ -1,6 +1,8 @@
 """`pecia read`: the text of a file or document."""
 
+import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -12,6 +14,7 @@ from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, NotFound
 SCHEME = "pecia://file/"
 MAX_SOURCES = 200
 STATUS_OK = "ok"
+DOCUMENT = ".md"
 
 
 def read(terminal: Terminal, given: CommandArguments) -> int:
@@ -36,7 +39,8 @@ def read(terminal: Terminal, given: CommandArguments) -> int:
 
 
 def find_file(tools: ToolBackend, place: str) -> tuple[str, str]:
-    """Source and path of `pecia://file/SOURCE/PATH`, `SOURCE/PATH`, or a path in one source."""
+    """Source and path of `pecia://file/SOURCE/PATH`, `SOURCE/PATH`, a path in one source, or a
+    file of this machine in the folder of a space. A document is found without its `.md` too."""
     if "://" in place:
         source, _, path = place.removeprefix(SCHEME).partition("/")
         if not place.startswith(SCHEME) or not path:
@@ -50,25 +54,49 @@ def find_file(tools: ToolBackend, place: str) -> tuple[str, str]:
     asked = {"limit": MAX_SOURCES}
     found = cast(Any, tools.call(tools.find_tool("lake.list_sources"), asked))
     sources = [str(it["source_id"]) for it in found["sources"]]
+    if (source := place.rstrip("/")) in sources:
+        raise InvalidInput(
+            f"{source!r} is a source, and files are read",
+            field="place",
+            got=place,
+            expected="SOURCE/PATH",
+            hint=f"its files: pecia call lake.list_files --source-id {shlex.quote(source)}",
+        )
     named = sorted((it for it in sources if place.startswith(f"{it}/")), key=len)
     if named:
         return named[-1], place.removeprefix(f"{named[-1]}/")
-    holders = [it for it in sources if _has_file(tools, it, place)]
-    if len(holders) == 1:
-        return holders[0], place
-    if holders:
-        raise InvalidInput(
-            f"{len(holders)} sources have a file {place!r}",
-            field="place",
-            expected=[f"{it}/{place}" for it in holders],
-            hint=f"pecia read {holders[0]}/{place}",
-        )
+    for path in (place, f"{place}{DOCUMENT}"):
+        holders = [it for it in sources if path and _has_file(tools, it, path)]
+        if len(holders) == 1:
+            return holders[0], path
+        if holders:
+            raise InvalidInput(
+                f"{len(holders)} sources have a file {path!r}",
+                field="place",
+                expected=[f"{it}/{path}" for it in holders],
+                hint=f"pecia read {shlex.quote(f'{holders[0]}/{path}')}",
+            )
+    if (found_here := _find_on_disk(tools, place)) is not None:
+        return found_here
     raise NotFound(
         f"no source that you may see has a file {place!r}",
         field="place",
         hint="find it with `pecia search WORDS`, or list files with "
         "`pecia call lake.list_files --source-id SOURCE`",
     )
+
+
+def _find_on_disk(tools: ToolBackend, place: str) -> tuple[str, str] | None:
+    """A file of this machine, as a shell completes it, by the space whose folder it is in."""
+    path = Path.cwd() / place
+    if not path.is_file():
+        return None
+    listed = cast(Any, tools.call(tools.find_tool("admin.list_spaces"), {}))
+    folders = {Path(str(it["folder"])): str(it["source_id"]) for it in listed["spaces"]}
+    around = next((it for it in path.resolve().parents if it in folders), None)
+    if around is None:
+        return None
+    return folders[around], path.resolve().relative_to(around).as_posix()
 
 
 def _has_file(tools: ToolBackend, source: str, path: str) -> bool:
@@ -110,10 +138,11 @@ COMMANDS = {
             "place": {
                 "type": "string",
                 "description": "SOURCE/PATH as `pecia search` prints it, pecia://file/SOURCE/PATH, "
-                "or a path.",
+                "a path in a source, or a file in the folder of a space.",
             }
         },
         ("place",),
         ("place",),
+        tool_names={"key": "place"},
     )
 }

@@ -115,5 +115,6 @@ COMMANDS = {
         },
         ("words",),
         ("words",),
+        tool_names={"query": "words", "source_id": "source"},
     )
 }
