@@ -288,7 +288,7 @@ async def test_who_sends_too_fast_is_let_go(plan: Space) -> None:
         for _ in range(400):
             if bo.closed is None:
                 await bo.send(b"\x03")
-        assert (await bo.until_closed())[0] == 4429
+        assert (await bo.until_closed())[0] == 4529
         ana.type(0, "x")
         await ana.saved()
 

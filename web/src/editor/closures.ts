@@ -24,13 +24,13 @@ const WORDS: Record<number, Closure> = {
   4401: { says: "Your sign-in has expired.", then: "sign-in" },
   4403: { says: "The server takes this tab for another editor.", then: "reset" },
   4404: { says: "The document was deleted or renamed, or you may no longer read it.", then: "gone" },
-  4408: { says: "The server waited too long for this page.", then: "retry" },
   4409: { says: "The document has a new history.", then: "reset" },
   4413: { says: "The last change is larger than the server takes. Undo it, then try again.", then: "undo" },
   4422: { says: "The document cannot be edited here: its file is not UTF-8 text. Save it as UTF-8 first.", then: "again" },
-  4429: { says: "Too many changes in a short time. They are sent again in a moment.", then: "retry" },
   4500: { says: "The server had an internal error; its log says more.", then: "retry" },
   4503: { says: "Too many editors have this document open, or the server is not ready.", then: "retry" },
+  4508: { says: "The server waited too long for this page.", then: "retry" },
+  4529: { says: "Too many changes in a short time. They are sent again in a moment.", then: "retry" },
 };
 
 /** The words for a close code of the websocket. */
@@ -41,6 +41,6 @@ export function explain(code: number): Closure {
 /** The same for an HTTP status, where the socket could not be opened. */
 export function explainStatus(status: number, message: string): Closure | null {
   if (status === 0) return null;
-  const known = WORDS[4000 + status];
+  const known = WORDS[4000 + status] ?? WORDS[4100 + status];
   return known ? { says: status === 404 || status === 401 ? known.says : message, then: known.then } : { says: message, then: "again" };
 }

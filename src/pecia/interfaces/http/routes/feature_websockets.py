@@ -22,6 +22,8 @@ SUBPROTOCOL = "pecia"
 UNSUPPORTED_DATA = 1003
 APPLICATION_CLOSE_CODE = 4000
 """Base of application close codes: ours are this plus the HTTP status."""
+TRANSIENT_STATUSES = (408, 429)
+"""y-websocket takes 4400 to 4499 for final and 4500 to 4599 for "try again later"."""
 
 
 class WebSocketMessages:
@@ -80,9 +82,14 @@ def _endpoint(
                 await connection.send_denial_response(response)
             else:
                 ours = failure.error if isinstance(failure, HttpStatusError) else failure
-                await _close(connection, APPLICATION_CLOSE_CODE + ours.code.http, ours.code.name)
+                await _close(connection, _close_code(ours.code.http), ours.code.name)
 
     return endpoint
+
+
+def _close_code(status: int) -> int:
+    transient = 100 if status in TRANSIENT_STATUSES else 0
+    return APPLICATION_CLOSE_CODE + status + transient
 
 
 async def _serve(
