@@ -105,6 +105,22 @@ async def test_changes_of_different_lines_are_merged_on_both_sides(synced: Synce
     assert (remote.clone / "a.md").read_text() == merged
 
 
+async def test_a_merged_file_is_pushed_by_who_changed_it_here(synced: SyncedSpace) -> None:
+    space, remote = synced.space, synced.remote
+    remote.commit("Begin", a_md=LINES)
+    await synced.set_remote(
+        mode="pull_and_push", authors=["bo=Bo <bo@x.example>", "*=Wiki <wiki@x.example>"]
+    )
+    await synced.sync()
+    await space.admin("admin.grant", to="user:bo", role="writer")
+    await space.ask_as_bo("edit_document", docName="a", find="six", replace="SIX")
+    remote.commit("Two", a_md=LINES.replace("two", "TWO"))
+    await synced.sync()
+    assert remote.log("%an <%ae>")[0] == "Bo <bo@x.example>"
+    [merge, *_] = (await space.value("get_history", docName="a"))["entries"]
+    assert {"bo"} < {it["name"] for it in merge["contributors"]}
+
+
 async def test_a_conflict_is_shown_and_nothing_is_pushed_until_it_is_resolved(
     synced: SyncedSpace,
 ) -> None:

@@ -78,7 +78,7 @@ def _fetch(order: dict[str, Any]) -> dict[str, Any]:
     remote = repository.remotes.create_anonymous(order["url"])
     remote.fetch(
         _MIRRORED,
-        callbacks=_Callbacks(order["limits"]["max_bytes"], order["credentials"]),
+        callbacks=_Callbacks(order),
         prune=FetchPrune.PRUNE,
         proxy=order["proxy"],
     )
@@ -101,7 +101,7 @@ def _push(order: dict[str, Any]) -> dict[str, Any]:
     # The library pushes references, not commits. This one also keeps what was not pushed yet.
     repository.references.create(OUTGOING, new, force=True)
     remote = repository.remotes.create_anonymous(order["url"])
-    callbacks = _Callbacks(order["limits"]["max_bytes"], order["credentials"])
+    callbacks = _Callbacks(order)
     if order["url"].startswith("/"):
         # To a folder, the library sets a reference without comparing it: only the commits go that
         # way, under a name of their own.
@@ -145,10 +145,11 @@ def _configure_libgit2(order: dict[str, Any]) -> None:
 
 
 class _Callbacks(pygit2.RemoteCallbacks):
-    def __init__(self, max_bytes: int, credentials: dict[str, Any] | None) -> None:
+    def __init__(self, order: dict[str, Any]) -> None:
         super().__init__()
-        self._max_bytes = max_bytes
-        self._unshown = credentials
+        self._max_bytes: int = order["limits"]["max_bytes"]
+        self._unshown: dict[str, Any] | None = order["credentials"]
+        self._is_ssh = str(order["url"]).startswith("ssh:")
 
     def credentials(self, url: str, username_from_url: str | None, allowed_types: Any) -> Any:
         # A second request means that the first answer was wrong: the library would loop.
@@ -162,9 +163,14 @@ class _Callbacks(pygit2.RemoteCallbacks):
     def certificate_check(self, certificate: None, valid: bool, host: bytes) -> bool:
         if not valid:
             # On a refusal, libgit2 1.9 closes its connection to a proxy and then waits for it.
-            _answer({"error": "git", "reason": f"the certificate is not that of {host.decode()}"})
+            _answer({"error": "git", "reason": self._untrusted(host.decode())})
             os._exit(0)
         return True
+
+    def _untrusted(self, host: str) -> str:
+        if self._is_ssh:
+            return f"the host key of {host} is not the one in .ssh/known_hosts, or none is there"
+        return f"the certificate is not that of {host}"
 
     def push_update_reference(self, refname: str, message: str | None) -> None:
         if message is not None:

@@ -19,6 +19,7 @@ from pecia.features.wiki.remote.core.settle import (
     settle_file,
 )
 from pecia.features.wiki.remote.files import SyncedPaths
+from pecia.features.wiki.remote.local_changes import load_local_changes
 from pecia.features.wiki.remote.port import RemoteChange, RemoteCopy
 from pecia.features.wiki.remote.store import HeldConflict, NewConflict, RemoteRows, RemoteRun
 from pecia.features.wiki.space import Wiki
@@ -116,6 +117,8 @@ class _PullWrite:
     agreed: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """What both sides have in common from now on."""
     documents: list[str] = field(default_factory=list[str])
+    merged_writers: list[str] = field(default_factory=list[str])
+    """Whose changes here were merged with the remote's."""
     written: int = 0
 
     async def settle(self, path: str) -> None:
@@ -138,6 +141,7 @@ class _PullWrite:
                 found = NewConflict(base, remote, remote_id)
                 await self._put_conflict(path, found, path)
                 return
+            await self._note_writers(path, change)
             await self._write(path, local, done.body)
         self._agree(path, remote_id)
 
@@ -153,6 +157,7 @@ class _PullWrite:
             done = await self._settle(base_id, base, local, remote, change)
             is_whole = done.body is not None and not done.is_conflict
             if is_whole and self._base_id(it.new) is None:
+                await self._note_writers(it.old, change)
                 await self._write(it.old, local, done.body)
                 pairs = [(it.old, it.new)] if split_extension(it.old)[1] else []
                 await self.writer.move(it.old, it.new, pairs)
@@ -171,6 +176,7 @@ class _PullWrite:
             change = compare(base_id, content_id(local), remote_id)
             done = await self._settle(base_id, base, local, remote, change)
             if done.body is not None and not done.is_conflict:
+                await self._note_writers(it.new, change, base=it.old)
                 await self._write(it.new, local, done.body)
                 self._agree(it.old, remote_id)
                 return
@@ -193,7 +199,8 @@ class _PullWrite:
             names = [split_extension(it)[0] for it in self.documents]
             first, more = names[0], len(names) - 1
             title = f"import: {first} and {more} more" if more else f"import: {first}"
-            await self.writer.record(title, names, parse_summary(subject[:MAX_SUBJECT_CHARS]))
+            summary = parse_summary(subject[:MAX_SUBJECT_CHARS])
+            await self.writer.record(title, names, summary, others=self.merged_writers)
 
     async def _settle(
         self,
@@ -222,6 +229,15 @@ class _PullWrite:
             await self.writer.write(path, body, MergeBase.DOCUMENT)
         self.written += 1
         self._note(path)
+
+    async def _note_writers(self, path: str, change: SideChange, base: str | None = None) -> None:
+        """Before a file is merged; `base` is the name that it had when both sides were equal."""
+        if change is SideChange.BOTH:
+            key = self._key(base or path)
+            times = await self.rows.load_base_times([key])
+            history = self.pull.wiki.recovery.history(self.pull.paths.place)
+            found = await load_local_changes(history, path, times.get(key))
+            self.merged_writers += found.writers
 
     def _note(self, path: str) -> None:
         if split_extension(path)[1]:

@@ -7,21 +7,19 @@ killed in between leaves a commit that the remote has or has not, and the next s
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.names import split_extension
-from pecia.features.wiki.history.history import DocumentVersion
-from pecia.features.wiki.history.message import FILE_SYSTEM, UPSTREAM
+from pecia.features.wiki.history.message import FILE_SYSTEM
 from pecia.features.wiki.remote.core.authors import AuthorMap
 from pecia.features.wiki.remote.files import SyncedPaths, TakenPaths, read_stable
+from pecia.features.wiki.remote.local_changes import load_local_changes
 from pecia.features.wiki.remote.port import RemoteCopy, RemoteTree
 from pecia.features.wiki.remote.store import RemoteRows, RemoteRun
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.store import SQL as WIKI
 
-MAX_VERSIONS = 20
 MAX_LISTED = 20
 
 
@@ -140,28 +138,12 @@ class Pusher:
         made: defaultdict[tuple[str, str], OutgoingCommit] = defaultdict(lambda: OutgoingCommit(""))
         history = self.wiki.recovery.history(self.paths.place)
         for path, body in changes.items():
-            is_document = bool(split_extension(path)[1])
-            versions = await history.list_recent(path, MAX_VERSIONS) if is_document else []
-            news = _since(versions, times.get(self.paths.place.key(path)))
-            writers = [it.note.writer for it in news if it.note.writer != FILE_SYSTEM]
-            author = writers[0] if writers else FILE_SYSTEM
+            news = await load_local_changes(history, path, times.get(self.paths.place.key(path)))
+            author = news.writers[0] if news.writers else FILE_SYSTEM
             it = made[self.authors.to_git(author)]
             it.author = author
-            it.others |= {*writers, *(other for version in news for other in version.note.others)}
-            said = next((text for version in news for text in version.note.summaries), None)
-            if said is not None and said not in it.summaries:
-                it.summaries.append(said)
+            it.others |= {*news.writers, *news.others}
+            if news.summary is not None and news.summary not in it.summaries:
+                it.summaries.append(news.summary)
             it.changes[path] = body
         return [made[key] for key in sorted(made)]
-
-
-def _since(versions: Sequence[DocumentVersion], at: datetime | None) -> list[DocumentVersion]:
-    """Versions made here since the file was last equal to the remote's, newest first."""
-    found: list[DocumentVersion] = []
-    for it in versions:
-        made = datetime.fromisoformat(it.at)
-        made = made if made.tzinfo else made.replace(tzinfo=UTC)
-        if it.note.kind == UPSTREAM or (at is not None and made < at.replace(microsecond=0)):
-            break
-        found.append(it)
-    return found
