@@ -1,4 +1,4 @@
-"""Installs what the MCP tests need into `.tools/`: Node, the conformance suite, real clients.
+"""Installs what tests need of others into `.tools/`: Node, the conformance suite, real clients.
 
 Run as `python -m scripts.node`. It leaves alone what is there already. Where the registries cannot
 be reached it says so and succeeds: the tests that need a tool then say that they were left out.
@@ -46,6 +46,7 @@ EVERY_TOOL = (
             "ai@7.0.169",
         ),
     ),
+    Tool("yjs", npm=("yjs@13.6.33", "y-websocket@3.1.0")),
     Tool("langchain", pip=("langchain-mcp-adapters==0.3.2",)),
     Tool("openai-agents", pip=("openai-agents==0.24.0",)),
     Tool("pydantic-ai", pip=("pydantic-ai-slim[mcp]==2.66.0",)),

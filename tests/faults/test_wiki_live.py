@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx
@@ -32,10 +33,11 @@ TITLE, END = "# Words\n", "END\n"
 
 @asynccontextmanager
 async def victim(
-    logins: DatabaseLogins, home: Path, point: str, hit: int
+    logins: DatabaseLogins, home: Path, point: str, hit: int, port: int = 0
 ) -> AsyncGenerator[list[str]]:
     """What it says, the port first. It is dead at the end."""
-    given = {"owner": logins.owner, "app": logins.app, "system": logins.system, "home": str(home)}
+    given: dict[str, Any] = {"owner": logins.owner, "app": logins.app, "system": logins.system}
+    given |= {"home": str(home), "port": port}
     command = warm.module("tests.faults.wiki_live_victim", point, hit)
     async with await anyio.open_process(command, stderr=None) as process:
         assert process.stdin

@@ -5,6 +5,7 @@ stdin. It says `port N` when it listens; at the HIT-th time it passes POINT it s
 signal 9, in mid-step. The points stand around the steps that could lose or double words.
 """
 
+import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ from pecia.features.wiki.live.core.debounce import FlushDebounce
 from pecia.features.wiki.live.document import OpenDocument
 from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.live.store import CallerLiveRows, SystemLiveRows
+from pecia.features.wiki.suggestion.store import Suggestions
 from pecia.interfaces.http.server import serve_http
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
@@ -49,6 +51,8 @@ POINTS = (
 )
 PROGRAM_POINTS = ("before_seen", "after_seen")
 """Passed only where a program writes the file."""
+SUGGESTION_POINTS = ("before_suggested", "after_suggested", "before_decided", "after_decided")
+"""Passed only where somebody suggests, and somebody decides."""
 
 
 def lay(trap: Trap) -> None:
@@ -67,6 +71,8 @@ def lay(trap: Trap) -> None:
     around_async(LiveFlusher, "flush", trap, before="", after="after_filing")
     around_async(CallerLiveRows, "add", trap, before="before_added", after="after_added")
     around_async(LiveFlusher, "flush_many", trap, before="before_following", after="")
+    around_async(Suggestions, "add", trap, before="before_suggested", after="after_suggested")
+    around_async(Suggestions, "decide", trap, before="before_decided", after="after_decided")
     # Files are written all the time, so that they are written when it strikes.
     document.POLL_INTERVAL_S = 0.02
     # A program that takes longer than this between its read and its write is not promised
@@ -111,9 +117,10 @@ async def open_here(logins: DatabaseLogins, home: Path) -> AsyncGenerator[App]:
         yield app
 
 
-async def serve_until_killed(logins: DatabaseLogins, home: Path) -> None:
-    async with open_here(logins, home) as app, serve_http(app, port=0, instance="victim") as where:
-        say("port", where.url.rpartition(":")[2])
+async def serve_until_killed(logins: DatabaseLogins, home: Path, port: int) -> None:
+    opened = open_here(logins, home)
+    async with opened as app, serve_http(app, port=port, instance="victim") as where:
+        say("port", where.url.rpartition(":")[2], str(os.getpid()))
         await anyio.sleep_forever()
 
 
@@ -121,7 +128,7 @@ def main() -> None:
     given = orjson.loads(sys.stdin.buffer.read())
     logins = DatabaseLogins(given["owner"], given["app"], given["system"])
     lay(Trap(sys.argv[1], int(sys.argv[2])))
-    anyio.run(serve_until_killed, logins, Path(given["home"]))
+    anyio.run(serve_until_killed, logins, Path(given["home"]), int(given["port"]))
 
 
 if __name__ == "__main__":
