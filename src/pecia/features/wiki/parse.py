@@ -5,11 +5,12 @@ documents are parsed inline: cheaper than a round trip to a worker.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 import anyio
 
-from pecia.features.wiki.core.document import decode_any_charset, document_facts, document_of
+from pecia.features.wiki.core.document import decode_any_charset, document_facts, extract_document
 from pecia.features.wiki.core.metadata import DocumentMetadata, parse_metadata
 from pecia.features.wiki.storage.disk import FileStamp
 from pecia.features.wiki.store import SpaceLocation
@@ -24,23 +25,31 @@ PARSE_TIMEOUT_S = 30.0
 """For one document in the background. A call's own deadline may be shorter."""
 
 
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    """A document for the corpus, and its metadata; None where it could not be parsed."""
+
+    facts: FileMetadata
+    text: ExtractedText
+    metadata: DocumentMetadata | None = None
+
+
 async def parse_document(
     place: SpaceLocation, path: str, body: bytes, stamp: FileStamp
-) -> tuple[FileMetadata, ExtractedText]:
-    """A document for the corpus. On timeout it is stored as unread, with the reason."""
+) -> ParsedDocument:
+    """On timeout it is stored as unread, with the reason."""
     key = place.key(path)
     facts = document_facts(place.source_id, key, stamp)
     if len(body) <= MAX_INLINE_BYTES:
-        return facts, document_of(key, body)
+        return ParsedDocument(facts, *extract_document(key, body))
     try:
         with anyio.fail_after(PARSE_TIMEOUT_S):
-            return facts, await compute(place.tenant_id, _cut_document, key, body)
+            return ParsedDocument(facts, *await compute(place.tenant_id, _cut_document, key, body))
     except TimeoutError:
-        return facts, _unparsed_text(
-            "timeout", f"It was not parsed within {PARSE_TIMEOUT_S:g} seconds."
-        )
+        reason = f"It was not parsed within {PARSE_TIMEOUT_S:g} seconds."
+        return ParsedDocument(facts, _unparsed_text("timeout", reason))
     except (PayloadTooLarge, Unavailable) as error:
-        return facts, _unparsed_text("crashed", error.message)
+        return ParsedDocument(facts, _unparsed_text("crashed", error.message))
 
 
 async def parse_large_metadata(
@@ -66,8 +75,9 @@ def decode_metadata(body: bytes) -> DocumentMetadata:
     return parse_metadata(text) if text is not None else DocumentMetadata()
 
 
-def _cut_document(key: str, body: bytes) -> ExtractedText:
-    return with_chunks(document_of(key, body))
+def _cut_document(key: str, body: bytes) -> tuple[ExtractedText, DocumentMetadata]:
+    text, metadata = extract_document(key, body)
+    return with_chunks(text), metadata
 
 
 def _unparsed_text(status: str, reason: str) -> ExtractedText:

@@ -7,7 +7,7 @@ call is retried; the second time, the document is made live first.
 A live document is changed through its CRDT: concurrent editors lose nothing.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -207,13 +207,16 @@ class SpaceWrite:
         docs: Sequence[str],
         summary: EditSummary | None,
         author: tuple[str, ClientProgram | None] | None = None,
+        others: Collection[str] = (),
     ) -> None:
-        """Prepare the changes so far as one version, by `author` if they are not the caller's."""
+        """Prepare the changes so far as one version, by `author` if they are not the caller's, and
+        `others` beside them."""
         text = summary.value if summary else None
         own = self.scope
         writer, client = author or (own.writer, own.client)
-        others = () if writer == own.writer else (own.writer,)
-        note = CommitNote(writer, subject, tuple(docs), text, client, others)
+        beside = dict.fromkeys((own.writer, *others))
+        beside.pop(writer, None)
+        note = CommitNote(writer, subject, tuple(docs), text, client, tuple(beside))
         before = {path: was for path, (was, _) in self._changes.items()}
         after = {path: body for path, (_, body) in self._changes.items()}
         for old, new in (pair for it in self._moves for pair in it.documents):
@@ -278,9 +281,10 @@ class SpaceWrite:
         self.written = {path: (stamps[path], body) for path, body in documents.items()}
         rows: list[tuple[FileMetadata, ExtractedText]] = []
         for path, body in documents.items():
-            facts, stored = await parse_document(place, path, body, stamps[path])
-            author = with_writer(stored.extractor, [self.scope.writer])
-            rows.append((facts, replace(stored, extractor=author)))
+            parsed = await parse_document(place, path, body, stamps[path])
+            author = with_writer(parsed.text.extractor, [self.scope.writer])
+            rows.append((parsed.facts, replace(parsed.text, extractor=author)))
+            self.scope.wiki.sync.record_metadata(place, path, stamps[path], parsed.metadata)
         # Few statements for all of them: a rename may rewrite the links of thousands.
         await texts.put_many(self.tx, rows, tenant_id=self.scope.tenant_id)
         for path, (body, was) in files.items():

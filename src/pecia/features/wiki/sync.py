@@ -138,12 +138,13 @@ class SpaceSync:
         known = state.synced if unseen is None else state.synced.keys() & unseen
         gone = sorted(it for it in known if it not in paths)
         changed = await run_sync(_find_changed, place.root, state, stamps)
+        update = _CorpusUpdate(self.store, place)
         if changed or gone or state.latest is None:
-            update = _CorpusUpdate(self.store, place)
             if state.latest is None:
                 changed, gone = await update.find_differences(stamps)
             state.young_digests |= await update.apply(changed, gone)
         _remember_scan(state, stamps, changed, gone)
+        state.facts |= update.metadata
         state.latest = _build_latest(state.latest, found, unseen, changed)
         return state.latest
 
@@ -171,6 +172,13 @@ class SpaceSync:
         for path, (stamp, body) in written.items():
             state.synced[path] = stamp
             state.young_digests[path] = sha256(body).digest()
+
+    def record_metadata(
+        self, place: SpaceLocation, path: str, stamp: FileStamp, metadata: DocumentMetadata | None
+    ) -> None:
+        """A file with this stamp says so of itself: it need not be parsed again."""
+        if metadata is not None:
+            self._state(place).facts[path] = (stamp, metadata)
 
     async def load_metadata(
         self, place: SpaceLocation, stamps: Mapping[str, FileStamp]
@@ -204,6 +212,10 @@ class SpaceSync:
 class _CorpusUpdate:
     store: Store
     location: SpaceLocation
+    metadata: dict[str, tuple[FileStamp, DocumentMetadata]] = field(
+        default_factory=dict[str, tuple[FileStamp, DocumentMetadata]]
+    )
+    """What large files say of themselves: parsing them takes seconds, so it is done once."""
 
     async def find_differences(
         self, stamps: Mapping[str, FileStamp]
@@ -237,7 +249,10 @@ class _CorpusUpdate:
             await tx.execute(SQL["lock_space"], **self.location.sql_params())
             files, young, large = await run_sync(_read_corpus_files, self.location, paths)
             for path, body, stamp in large:
-                files.append(await parse_document(self.location, path, body, stamp))
+                parsed = await parse_document(self.location, path, body, stamp)
+                files.append((parsed.facts, parsed.text))
+                if parsed.metadata is not None:
+                    self.metadata[path] = (stamp, parsed.metadata)
             await texts.put_many(tx, files, tenant_id=self.location.tenant_id)
             await tx.execute(SQL["indexed_now"], **self.location.sql_params())
         return young

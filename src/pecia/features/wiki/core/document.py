@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from pecia.features.wiki.core.metadata import parse_metadata
+from pecia.features.wiki.core.metadata import DocumentMetadata, parse_metadata
 from pecia.features.wiki.core.names import split_extension
 from pecia.features.wiki.storage.disk import FileStamp
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
@@ -57,14 +57,20 @@ def document_facts(source_id: str, key: str, stamp: FileStamp) -> FileMetadata:
 
 def document_of(key: str, body: bytes) -> ExtractedText:
     """The extracted text for the corpus."""
+    return extract_document(key, body)[0]
+
+
+def extract_document(key: str, body: bytes) -> tuple[ExtractedText, DocumentMetadata]:
+    """The extracted text for the corpus, and the metadata, from one parse."""
     text = decode_any_charset(body)
     if text is None:
-        return ExtractedText(
+        corrupt = ExtractedText(
             build_canonical_text(()), status="corrupt", reason="The document is not text."
         )
+        return corrupt, DocumentMetadata()
     said = parse_metadata(text)
     name = split_extension(key)[0]
     canonical = canonicalize_text(text)
     title = said.title or said.heading or name.rpartition("/")[2]
     status = "ok" if text.strip() else "empty"
-    return ExtractedText(canonical, title=title, extractor=EXTRACTOR, status=status)
+    return ExtractedText(canonical, title=title, extractor=EXTRACTOR, status=status), said

@@ -125,11 +125,12 @@ class FileSwap:
         stamp = await run_sync(disk.stat_file, place.root, path)
         if stamp is not None and str(stamp.inode) == intent.inode:
             body = mine.text.encode()
-            facts, words = await parse_document(place, path, body, stamp)
+            parsed = await parse_document(place, path, body, stamp)
+            words = parsed.text
             if mine.writers:
                 author = with_writer(words.extractor, mine.writers)
                 words = replace(words, extractor=author)
-            await texts.put(rows.tx, facts, words, tenant_id=place.tenant_id)
+            await texts.put(rows.tx, parsed.facts, words, tenant_id=place.tenant_id)
 
     async def _stage_swap(
         self, rows: SystemLiveRows, versions: VersionDraft, mine: LiveDraft, on_disk: str | None
