@@ -99,6 +99,9 @@ class LoopbackProvider:
         self.script: list[Scripted] = list(script) or [Says("hello")]
         self.requests: list[Recorded] = []
         self.closing = threading.Event()
+        self.gate = threading.Event()
+        """Closed (`clear`), every answer waits until it is opened again (`set`)."""
+        self.gate.set()
         self._lock = threading.Lock()
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
@@ -114,6 +117,7 @@ class LoopbackProvider:
         trace: TracebackType | None,
     ) -> None:
         self.closing.set()
+        self.gate.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -156,6 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = self.server.provider.next_answer(Recorded(self.path, headers, body))
+        self.server.provider.gate.wait(60)
         try:
             self._answer(answer, body)
         except (BrokenPipeError, ConnectionResetError):

@@ -60,6 +60,8 @@ class ProgressClient:
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
         self.steps.append((done, total, message))
 
+    async def partial(self, found: Mapping[str, Json]) -> None: ...
+
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None: ...
 
     async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:

@@ -92,6 +92,20 @@ def test_an_answer_is_quoted_and_a_quotation_opens_its_passage(asked: Asked, pag
     expect(page.locator(".prose .found").first).to_contain_text(QUOTE)
 
 
+def test_verified_passages_stand_before_the_model_has_answered(asked: Asked, page: Page) -> None:
+    asked.provider.gate.clear()
+    try:
+        asked.open(page, QUESTION)
+        expect(page.get_by_role("article", name="Quotation 1")).to_contain_text(QUOTE)
+        expect(page.get_by_role("status").first).to_contain_text("a sentence is being written")
+        assert page.locator(".answer").count() == 0
+        assert findings(page) == []
+    finally:
+        asked.provider.gate.set()
+    expect(page.get_by_role("status").first).to_contain_text("An answer with 1 quotation")
+    expect(page.locator(".answer")).to_contain_text(QUOTE)
+
+
 def test_without_a_model_the_passages_stand_verbatim(asked: Asked, page: Page) -> None:
     before = len(asked.provider.requests)
     asked.open(page, QUESTION, "&mode=passages")

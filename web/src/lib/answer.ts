@@ -1,6 +1,6 @@
 // `desk.ask`: an answer made of quotations that were verified, and where each leads.
 
-import { call } from "./api";
+import { call, stream } from "./api";
 import type { Origin } from "./provenance";
 import { readLink } from "./route.svelte";
 
@@ -38,9 +38,11 @@ const ORIGINS: Record<string, Origin> = {
 // A model may think for two minutes; the server ends the call then.
 const TIMEOUT_MS = 130_000;
 
-export function ask(question: string, options: { source?: string; useModel: boolean }, signal: AbortSignal): Promise<Answer> {
+/** The answer. `onpartial` gets the verified passages before a model has worded anything. */
+export function ask(question: string, options: { source?: string; useModel: boolean }, onpartial: (it: Answer) => void, signal: AbortSignal): Promise<Answer> {
   const { source, useModel } = options;
-  return call<Answer>("desk/ask", { question, use_model: useModel, ...(source ? { source_id: source } : {}) }, signal, TIMEOUT_MS);
+  const input = { question, use_model: useModel, ...(source ? { source_id: source } : {}) };
+  return stream<Answer>("desk/ask", input, onpartial, signal, TIMEOUT_MS);
 }
 
 /** Whether each quotation still stands in its file, in the order given. */

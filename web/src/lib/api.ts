@@ -95,6 +95,11 @@ export async function signOut(everywhere = false): Promise<void> {
   announce();
 }
 
+/** The same, where something is done. */
+export function send<T>(path: string): Promise<T> {
+  return request<T>(path, { method: "POST", body: "{}" });
+}
+
 /** A page of the API that is no tool. */
 export function read<T>(path: string): Promise<T> {
   return request<T>(path);
@@ -174,4 +179,36 @@ export async function callAll<T>(tool: string, field: string, input: object = {}
     if (cursor === null) break;
   }
   return rows;
+}
+
+/** A call whose result is shown as it comes: `onpartial` gets what is known of it so far. */
+export async function stream<T>(tool: string, input: object, onpartial: (found: T) => void, signal: AbortSignal, timeoutMs = TIMEOUT_MS): Promise<T> {
+  const headers = { "content-type": "application/json", accept: "text/event-stream", "x-pecia-console": "1" };
+  const answer = await reach(`/api/v1/${tool}`, { method: "POST", body: JSON.stringify(input), headers, signal }, timeoutMs);
+  if (answer.status === 401) setSignedIn(false);
+  if (!answer.ok || !answer.body) return parse<T>(answer);
+  try {
+    for await (const { event, data } of events(answer.body)) {
+      if (event === "partial") onpartial(JSON.parse(data) as T);
+      else if (event === "result") return JSON.parse(data) as T;
+      else if (event === "error") return await parse<T>(new Response(data, { status: 500, headers: answer.headers }));
+    }
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+  }
+  throw new Problem("UNREACHABLE", "The server stopped answering before the answer was whole.", 0, null);
+}
+
+/** Server-sent events, each with one line of data. */
+async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<{ event: string; data: string }> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  let text = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const whole = (text + part.value).split("\n\n");
+    text = whole.pop() ?? "";
+    for (const it of whole) {
+      const [, event = "", data = ""] = /^event: (.*)\ndata: (.*)$/.exec(it) ?? [];
+      yield { event, data };
+    }
+  }
 }

@@ -69,6 +69,10 @@ class Channel(Protocol):
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None: ...
 
+    async def partial(self, found: Mapping[str, Json]) -> None:
+        """What is known of the result so far, in its shape."""
+        ...
+
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None: ...
 
     async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
@@ -120,6 +124,10 @@ class Call:
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None:
         await self.channel.progress(done, total, message)
+
+    async def partial(self, found: Mapping[str, Json]) -> None:
+        """For a client that shows results as they come; others get the whole alone."""
+        await self.channel.partial(found)
 
     async def log(self, level: str, message: str, **fields: Json) -> None:
         await self.channel.log(level, message, fields)

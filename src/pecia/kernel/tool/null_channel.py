@@ -7,9 +7,12 @@ from pecia.kernel.tool.call import ClientInquiry, ClientReply
 
 
 class NullChannel:
-    """Drops progress and logs; refuses questions."""
+    """Drops progress, partial results and logs; refuses questions."""
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
+        return None
+
+    async def partial(self, found: Mapping[str, Json]) -> None:
         return None
 
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None:

@@ -71,6 +71,9 @@ class _ProgressChannel:
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
         self.works.record(self.key, PageProgress(done, total, message))
 
+    async def partial(self, found: Mapping[str, Json]) -> None:
+        await NULL_CHANNEL.partial(found)
+
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None:
         await NULL_CHANNEL.log(level, message, fields)
 

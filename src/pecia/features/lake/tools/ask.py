@@ -30,6 +30,7 @@ from pecia.features.lake.tools.search import (
 )
 from pecia.kernel.corpus.catalog.quotation import CitationState, QuotedText, verify_quotations
 from pecia.kernel.corpus.file_uri import FileAddress
+from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, TextContent, Tool, ToolResult
@@ -149,23 +150,23 @@ class AnswerTools:
             )
         files = len({it.uri for it in found.passages})
         await call.progress(1, STEPS, f"{len(found.passages)} passages in {files} files")
+        quotations = await self._verify_passages(call, found)
+        if quotations:
+            # They stand whatever a model says of them: nobody has to wait for it to read them.
+            await call.partial(_dump(_quote(quotations, found)))
         checked, note = await self._ask_model(call, ask, found)
         if checked is not None:
             return await self._answer_with_model(call, checked, found)
         if found.is_unlikely:
             return _render(_nothing(found, used_model=False, note=note))
-        quotations = await self._verify(call, select_passages(found.passages))
-        outcome = "passages" if quotations else "nothing"
-        return _render(
-            AnswerOut(
-                outcome=outcome,
-                sentences=[],
-                quotations=_format_quotations(quotations),
-                used_model=False,
-                note=note,
-                degraded=[*found.degraded],
-            )
-        )
+        if note:
+            quotations = await self._verify(call, quotations)
+        return _render(_quote(quotations, found, note))
+
+    async def _verify_passages(self, call: Call, found: FoundPassages) -> list[FileQuotation]:
+        if found.is_unlikely:
+            return []
+        return await self._verify(call, select_passages(found.passages))
 
     async def _find(self, call: Call, ask: AskQuestion) -> FoundPassages:
         request = PassageSearch(
@@ -296,6 +297,19 @@ def _quotable(group: HitGroup, passage: Passage) -> QuotablePassage:
     )
 
 
+def _quote(
+    quotations: Sequence[FileQuotation], found: FoundPassages, note: str | None = None
+) -> AnswerOut:
+    return AnswerOut(
+        outcome="passages" if quotations else "nothing",
+        sentences=[],
+        quotations=_format_quotations(quotations),
+        used_model=False,
+        note=note,
+        degraded=[*found.degraded],
+    )
+
+
 def _nothing(found: FoundPassages, *, used_model: bool, note: str | None) -> AnswerOut:
     nearest = [
         NearestOut(uri=it.uri, title=it.title, where=it.where or None, match=it.match)
@@ -340,7 +354,11 @@ def _format_quotations(quotations: Sequence[FileQuotation]) -> list[AnswerQuotat
 
 def _render(answer: AnswerOut) -> ToolResult:
     text = "\n\n".join(_blocks(answer))
-    return ToolResult(answer.model_dump(mode="json", exclude_none=True), (TextContent(text),))
+    return ToolResult(_dump(answer), (TextContent(text),))
+
+
+def _dump(answer: AnswerOut) -> dict[str, Json]:
+    return answer.model_dump(mode="json", exclude_none=True)
 
 
 def _blocks(answer: AnswerOut) -> Iterator[str]:

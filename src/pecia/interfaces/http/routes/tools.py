@@ -18,6 +18,7 @@ from pecia.interfaces.http.routes.arguments import (
     arguments_from_query,
     raw_query,
 )
+from pecia.interfaces.http.routes.tool_stream import EventResponse, wants_events
 from pecia.kernel.errors import Json, PeciaError, UpstreamError
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.tool.former_names import former_toolsets
@@ -87,11 +88,17 @@ class ToolHandler:
         who = await self.authenticator.authenticate(request, context, scope=scope)
         name, tool, view = await self._find(request, who)
         arguments = await self._read_arguments(request, who, tool, context)
-        # Check the scope, validate the arguments, wait for a slot, run the tool, audit.
-        work = partial(self.app.dispatcher.call, who, view, name, arguments, context)
-        result = await cancel_on_disconnect(request.receive, work)
-        assert tool is not None  # The dispatcher refused any other name.
-        return tool_response(result, tool)
+        # Check the scope. Then validate the arguments, wait for a slot, run the tool, audit.
+        admitted = self.app.dispatcher.admit(who, view, name, arguments, context)
+
+        async def run(context: RequestContext) -> Response:
+            result = await self.app.dispatcher.run_call(admitted, context)
+            assert tool is not None  # The dispatcher refused any other name.
+            return tool_response(result, tool)
+
+        if wants_events(request):
+            return EventResponse(run, context)
+        return await cancel_on_disconnect(request.receive, partial(run, context))
 
     async def _find(
         self, request: Request, who: Caller | Operator

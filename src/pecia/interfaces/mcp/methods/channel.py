@@ -67,6 +67,9 @@ class BaseClientChannel:
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
         await self.ctx.session.report_progress(done, total, message)
 
+    async def partial(self, found: Mapping[str, Json]) -> None:
+        """MCP has no partial results."""
+
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None:
         least = self._min_level()
         if least is None or not is_level_enabled(logging_level(level), least):

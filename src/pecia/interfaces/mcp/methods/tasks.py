@@ -115,6 +115,10 @@ class McpTask:
         if not self.is_detached:
             await self.request.progress(done, total, message)
 
+    async def partial(self, found: Mapping[str, Json]) -> None:
+        if not self.is_detached:
+            await self.request.partial(found)
+
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None:
         if not self.is_detached:
             await self.request.log(level, message, fields)
