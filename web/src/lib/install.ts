@@ -15,7 +15,17 @@ export interface Capacity {
   queue: { waiting: number; oldest_s: number } | null;
   embedder: { name: string; dimension: number; throughput: { texts_per_s: number | null } | null } | null;
   limits: Record<string, number>;
+  /** Of the tenant, for its administrators; `most` is null where there is no limit. */
+  quotas: { kind: string; most: number | null; used: number }[] | null;
 }
+
+export interface Backups {
+  backups: { name: string; bytes: number; made_at: string }[];
+  latest: { name: string; done: number; total: number | null; problem: string | null; running: boolean } | null;
+  folder: string;
+}
+
+export const BACKUPS = "/api/v1/backups";
 
 export interface Setting {
   name: string;

@@ -133,10 +133,12 @@ class CapacityPage:
             index = await self._index(tx, ask.caller)
             queue: dict[str, Json] = await tx.fetch_one(SQL["queue"], "no queue")
             runs = await list_jobs(tx, name=EMBEDDING, limit=MAX_EMBED_RUNS)
+            quotas = await tx.fetch_all(SQL["quotas"]) if _is_admin(ask.caller) else None
         found: dict[str, Json] = {
             "search": self._search(ask.caller),
             "index": index,
             "queue": queue,
+            "quotas": [*quotas] if quotas is not None else None,
             "embedder": await self._embedder(ask.caller, [it.message for it in runs]),
             "limits": {
                 "search_hits": 100,

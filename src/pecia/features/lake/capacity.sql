@@ -16,3 +16,11 @@ SELECT kernel.clock();
 -- The view shows callers their own jobs, and administrators those of the tenant.
 SELECT count(*) AS waiting, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float AS oldest_s
   FROM kernel.jobs_visible WHERE status = 'waiting' AND kernel.tenant() IS NOT NULL;
+
+-- name: quotas
+-- What the tenant may hold and holds. Usage counts hidden files too: for administrators.
+SELECT k.kind, q.most, COALESCE(u.used, 0)::bigint AS used
+  FROM unnest(ARRAY['files', 'bytes', 'chunks', 'model_tokens', 'upstreams']) WITH ORDINALITY AS k (kind, place)
+  LEFT JOIN kernel.quota q ON q.tenant_id = kernel.tenant() AND q.kind = k.kind
+  LEFT JOIN kernel.usage u ON u.tenant_id = kernel.tenant() AND u.kind = k.kind
+ ORDER BY k.place;

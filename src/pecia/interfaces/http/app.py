@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pecia.app.app import App
+from pecia.app.operator.backups import Backups
 from pecia.features.lake.downloads.link import PATH as DOWNLOAD
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.endpoint import Handler, HttpEndpoint, not_found
@@ -24,6 +25,7 @@ from pecia.interfaces.http.middleware.edge import (
 from pecia.interfaces.http.pages.document import document_routes
 from pecia.interfaces.http.pages.overview import docs_page, home_page
 from pecia.interfaces.http.pages.template import DESIGN_PATH, serve_design
+from pecia.interfaces.http.routes.backups import BackupHandlers, backup_paths, backup_routes
 from pecia.interfaces.http.routes.confirmations import confirmation_paths, confirmation_routes
 from pecia.interfaces.http.routes.downloads import DownloadHandler
 from pecia.interfaces.http.routes.feature_pages import page_routes
@@ -69,12 +71,16 @@ def build_http_app(
     """Everything that is served over HTTP, inside the edge middleware."""
     resources = (API, *(it for annex in annexes for it in annex.resources))
     health = Health(app, instance)
+    backups = BackupHandlers(
+        app, authenticator, Backups(app.settings.kernel, app.store.logins.system)
+    )
     exact: dict[str, ASGIApp] = {
         **_builtin_paths(app, authenticator, health),
         **_home(app, annexes),
         **metadata_paths(app, resources),
         **tool_paths(app, authenticator),
         **confirmation_paths(app, authenticator),
+        **backup_paths(backups),
         **{path: it for annex in annexes for path, it in annex.paths.items()},
     }
     rest = Router(
@@ -84,6 +90,7 @@ def build_http_app(
             *document_routes(app, authenticator),
             *websocket_routes(app, authenticator),
             *confirmation_routes(app, authenticator),
+            *backup_routes(backups),
             Route(
                 f"{API}/tools/{{name}}",
                 HttpEndpoint({"GET": tool_info_handler(app, authenticator)}),

@@ -74,7 +74,7 @@ class ConfirmationHandlers:
     async def answer(self, request: Request) -> Response:
         """Confirm or refuse one of them."""
         who = await self._require_admin(request)
-        self._require_token(request, who)
+        require_owner_token(self.app, request, who)
         answer = (await arguments_from_body(request)).get("answer", "confirm")
         if answer not in ANSWERS:
             allowed: list[Json] = [*ANSWERS]
@@ -95,7 +95,7 @@ class ConfirmationHandlers:
         """A one-time link by which the owner's browser signs in."""
         owner = self._local_owner()
         who = await self._require_admin(request)
-        self._require_token(request, who)
+        require_owner_token(self.app, request, who)
 
         async def write(call: Call) -> str:
             return owner.make_link()
@@ -159,20 +159,6 @@ class ConfirmationHandlers:
             raise Forbidden("this is for administrators of a tenant", scope=Scope.ADMIN.value)
         return who
 
-    def _require_token(self, request: Request, who: Caller) -> None:
-        """In local mode running as the owner's user is not enough: an agent does so as well.
-
-        Nor is a token that an agent could have made: it takes the owner's.
-        """
-        is_local = self.app.settings.kernel.mode == "local"
-        if is_local and who.kind is not CredentialKind.LOCAL:
-            raise Forbidden("only the owner of this install can confirm this")
-        if bearer_token(request) is None:
-            raise AuthRequired(
-                "this needs the owner's token: run `pecia confirm` in a terminal, or sign this "
-                "browser in with the link of `pecia open`"
-            )
-
     def _local_owner(self) -> LocalOwner:
         owner = self.app.authenticator.owner
         if owner is None:
@@ -190,4 +176,18 @@ class ConfirmationHandlers:
         operation = Operation(f"confirmations.{name}", Scope.ADMIN, arguments=facts)
         return await self.app.dispatcher.run(
             who, operation, self.authenticator.request_context(request), work
+        )
+
+
+def require_owner_token(app: App, request: Request, who: Caller) -> None:
+    """In local mode running as the owner's user is not enough: an agent does so as well.
+
+    Nor is a token that an agent could have made: it takes the owner's.
+    """
+    if app.settings.kernel.mode == "local" and who.kind is not CredentialKind.LOCAL:
+        raise Forbidden("only the owner of this install can confirm this")
+    if bearer_token(request) is None:
+        raise AuthRequired(
+            "this needs the owner's token: run `pecia confirm` in a terminal, or sign this "
+            "browser in with the link of `pecia open`"
         )

@@ -1,7 +1,6 @@
 """`pecia backup`, `restore` and `export`: everything into one file, and back."""
 
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,8 +127,9 @@ async def _export(
 
 
 def _default_target(kernel: "KernelSettings") -> Path:
-    folder = kernel.backup_dir or kernel.home / "backups"
-    return folder / f"pecia-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.zip"
+    from pecia.app.operator.backups import next_backup
+
+    return next_backup(kernel)
 
 
 def _require_absent(path: Path) -> Path:

@@ -1,0 +1,121 @@
+"""Backups of the whole database that the running server makes: one at a time, in one folder."""
+
+import asyncio
+import re
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pecia.kernel.errors import Conflict, Json, NotFound, PeciaError
+from pecia.kernel.logs import Log
+from pecia.kernel.settings.kernel import KernelSettings
+from pecia.kernel.store.backup.dump import back_up
+
+LINK_S = 60.0
+"""How long a link to a backup works, once."""
+
+_NAME = re.compile(r"pecia-\d{8}T\d{6}Z\.zip")
+
+log = Log(__name__)
+
+
+def backup_folder(kernel: KernelSettings) -> Path:
+    return kernel.backup_dir or kernel.home / "backups"
+
+
+def next_backup(kernel: KernelSettings) -> Path:
+    """Where the next backup is written: named by the time."""
+    return backup_folder(kernel) / f"pecia-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.zip"
+
+
+@dataclass(slots=True)
+class RunningBackup:
+    """What is known of a backup that is being made, or of the last one that failed."""
+
+    name: str
+    done: int = 0
+    total: int | None = None
+    problem: str | None = None
+    is_over: bool = False
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "done": self.done,
+            "total": self.total,
+            "problem": self.problem,
+            "running": not self.is_over,
+        }
+
+
+@dataclass(slots=True)
+class Backups:
+    """The backups of this server's folder, and the one it makes."""
+
+    kernel: KernelSettings
+    conninfo: str = field(repr=False)
+    latest: RunningBackup | None = None
+    links: dict[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
+
+    def list_files(self) -> list[dict[str, Json]]:
+        """Whole backups, newest first."""
+        folder = backup_folder(self.kernel)
+        found = [it for it in folder.glob("pecia-*.zip") if _NAME.fullmatch(it.name)]
+        return [_describe(it) for it in sorted(found, key=lambda it: it.name, reverse=True)]
+
+    def start(self) -> RunningBackup:
+        """Begin one, in a thread of its own: it outlives the request and holds nothing up."""
+        if self.latest is not None and not self.latest.is_over:
+            raise Conflict("a backup is being made already", name=self.latest.name)
+        target = next_backup(self.kernel)
+        if target.exists():
+            raise Conflict(f"{target.name} exists already; try again in a second")
+        self.latest = RunningBackup(target.name)
+        work = threading.Thread(target=self._work, args=(target, self.latest), daemon=True)
+        work.start()
+        return self.latest
+
+    def make_link(self, name: str) -> str:
+        """A code by which one download of this backup is let in."""
+        self.find(name)
+        now = time.monotonic()
+        self.links = {code: it for code, it in self.links.items() if it[1] > now}
+        code = secrets.token_urlsafe(24)
+        self.links[code] = (name, now + LINK_S)
+        return code
+
+    def take(self, name: str, code: str) -> Path:
+        """The file that a code was made for. The code is spent."""
+        wanted, until = self.links.pop(code, ("", 0.0))
+        if wanted != name or until < time.monotonic():
+            raise NotFound(
+                "this link has been used, or is older than a minute; open Backup for a new one"
+            )
+        return self.find(name)
+
+    def find(self, name: str) -> Path:
+        path = backup_folder(self.kernel) / name
+        if not _NAME.fullmatch(name) or not path.is_file():
+            raise NotFound(f"there is no backup {name[:80]!r}; GET /api/v1/backups lists them")
+        return path
+
+    def _work(self, target: Path, it: RunningBackup) -> None:
+        def report(table: str, done: int, total: int) -> None:
+            it.done, it.total = done, total
+
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            asyncio.run(back_up(self.conninfo, target, report))
+        except (PeciaError, OSError) as error:
+            it.problem = str(error)
+            log.failure("backup.failed", error, file=it.name)
+        finally:
+            it.is_over = True
+
+
+def _describe(path: Path) -> dict[str, Json]:
+    made = datetime.strptime(path.name, "pecia-%Y%m%dT%H%M%SZ.zip").replace(tzinfo=UTC)
+    return {"name": path.name, "bytes": path.stat().st_size, "made_at": made.isoformat()}

@@ -1,0 +1,123 @@
+"""Backups over HTTP, for the owner of a local install: they hold every tenant.
+
+A browser downloads by a link that works once: a link cannot carry the header without which the
+session cookie does not count.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from pecia.app.app import App
+from pecia.app.dispatch import Operation
+from pecia.app.operator.backups import Backups, backup_folder
+from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.http.endpoint import HttpEndpoint
+from pecia.interfaces.http.errors import json_response
+from pecia.interfaces.http.routes.confirmations import require_owner_token
+from pecia.interfaces.http.routes.tools import API
+from pecia.kernel.errors import Forbidden, Json
+from pecia.kernel.identity.caller import Caller, Scope
+from pecia.kernel.tool.call import Call
+
+BACKUPS = f"{API}/backups"
+
+T = TypeVar("T")
+
+
+def backup_paths(handlers: "BackupHandlers") -> dict[str, ASGIApp]:
+    return {BACKUPS: HttpEndpoint({"GET": handlers.list_all, "POST": handlers.start})}
+
+
+def backup_routes(handlers: "BackupHandlers") -> list[BaseRoute]:
+    one = HttpEndpoint({"POST": handlers.link, "GET": handlers.download})
+    return [Route(f"{BACKUPS}/{{name}}", one)]
+
+
+@dataclass(frozen=True, slots=True)
+class BackupHandlers:
+    """The handlers."""
+
+    app: App
+    authenticator: HttpAuthenticator
+    backups: Backups
+
+    async def list_all(self, request: Request) -> Response:
+        who = await self._require_owner(request)
+
+        async def read(call: Call) -> dict[str, Json]:
+            files: list[Json] = [*self.backups.list_files()]
+            latest = self.backups.latest
+            folder = str(backup_folder(self.app.settings.kernel))
+            return {
+                "backups": files,
+                "latest": latest.as_json() if latest else None,
+                "folder": folder,
+            }
+
+        return json_response(await self._run(request, who, "list", {}, read))
+
+    async def start(self, request: Request) -> Response:
+        who = await self._require_owner(request)
+        require_owner_token(self.app, request, who)
+
+        async def write(call: Call) -> dict[str, Json]:
+            return self.backups.start().as_json()
+
+        return json_response(await self._run(request, who, "start", {}, write), 202)
+
+    async def link(self, request: Request) -> Response:
+        """An address that downloads this backup, once and within a minute."""
+        who = await self._require_owner(request)
+        require_owner_token(self.app, request, who)
+        name = str(request.path_params["name"])
+
+        async def write(call: Call) -> str:
+            return self.backups.make_link(name)
+
+        code = await self._run(request, who, "link", {"name": name[:80]}, write)
+        return json_response({"url": f"{BACKUPS}/{name}?code={code}"})
+
+    async def download(self, request: Request) -> Response:
+        """The file. The code alone is the proof."""
+        self.authenticator.limit_address(request)
+        name = str(request.path_params["name"])
+        operation = Operation(
+            "backups.download", Scope.ADMIN, public=True, arguments={"name": name[:80]}
+        )
+
+        async def read(call: Call) -> Response:
+            path = self.backups.take(name, request.query_params.get("code", ""))
+            headers = {"cache-control": "no-store"}
+            return FileResponse(path, media_type="application/zip", filename=name, headers=headers)
+
+        context = self.authenticator.request_context(request)
+        return await self.app.dispatcher.run(None, operation, context, read)
+
+    async def _require_owner(self, request: Request) -> Caller:
+        context = self.authenticator.request_context(request)
+        who = await self.authenticator.authenticate(request, context, scope=Scope.ADMIN.value)
+        is_local = self.app.settings.kernel.mode == "local"
+        if not isinstance(who, Caller) or not (is_local and who.is_admin):
+            raise Forbidden(
+                "a backup holds every tenant: it is for the owner of a local install; on a "
+                "server its operator runs `pecia backup`"
+            )
+        return who
+
+    async def _run(
+        self,
+        request: Request,
+        who: Caller,
+        name: str,
+        facts: dict[str, Json],
+        work: Callable[[Call], Awaitable[T]],
+    ) -> T:
+        operation = Operation(f"backups.{name}", Scope.ADMIN, arguments=facts)
+        context = self.authenticator.request_context(request)
+        return await self.app.dispatcher.run(who, operation, context, work)
