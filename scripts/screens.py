@@ -55,7 +55,11 @@ SCREENS = {
     "health": "#/health",
     "evaluation": "#/evaluation",
     "settings": "#/settings",
+    "backup": "#/backup",
     "missing": "#/no/such-page",
+    "api": "/api/v1/docs",
+    "without-scripts": "/read/wiki%3Ahandbook/safety/battery-safety.md",
+    "not-found": "/nothing-here",
 }
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
@@ -100,6 +104,9 @@ PIXELS = """async (shot) => {
     text += String.fromCharCode(...data.subarray(at, at + 8190));
   return btoa(text);
 }"""
+# The list of components has the grey lines of what is loading; no screen here has them at the end.
+IS_SETTLED = """() => !document.querySelector(".bone")
+  && !document.body.innerText.includes("Drawing…")"""
 MAX_BYTES = 120_000
 HEIGHT = 740
 MEMORIES = (
@@ -223,8 +230,10 @@ def draw(browser: Browser, studio: Page, url: str, name: str, theme: Theme, widt
     )
     page = context.new_page()
     at = SCREENS[name]
-    page.goto(url + at if at.startswith("/") else f"{url}/console/{at}")
+    # A package is compiled when its page is asked for: on a busy machine that takes a while.
+    page.goto(url + at if at.startswith("/") else f"{url}/console/{at}", timeout=120_000)
     page.wait_for_load_state("networkidle")
+    page.wait_for_function(IS_SETTLED, timeout=30_000)
     page.wait_for_timeout(500)
     shot = page.screenshot()
     context.close()
