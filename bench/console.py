@@ -2,13 +2,18 @@
 
 `python -m bench.console [FILES]` serves FILES generated documents (2,000, about as many chunks)
 from a server of its own on loopback. Needs Chromium and the built pages (`make web`).
+Lighthouse (npm) is run where `LIGHTHOUSE` names its program or it is on the PATH: on home, search
+and a document, with its desktop preset. Bundles: kilobytes, compressed as they are sent.
 Paint: a fresh browser profile and one that has the page cached. Typing: from the key to the next
 frame after the text changed, without the wait for a display. Search: the requests that the page
 sends while a question is typed letter by letter.
 """
 
+import gzip
+import json
 import os
 import random
+import re
 import shutil
 import socket
 import statistics
@@ -26,7 +31,19 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench import result
 
-TARGETS = {"typing_p95_ms": 16, "search_p95_ms": 100}
+TARGETS = {
+    "typing_p95_ms": 16,
+    "search_p95_ms": 100,
+    "lighthouse": 95,
+    "shell_kb": 90,
+    "editor_kb": 250,
+}
+PAGES = {
+    "home": "",
+    "search": "#/search?q=lantern",
+    "document": "#/read?source=wiki%3Anotes&key=note-0.md",
+}
+STATIC = Path(__file__).parents[1] / "src/pecia/interfaces/web/static"
 FILES = 2_000
 LONG_BYTES = 500_000
 KEYS = 200
@@ -58,18 +75,19 @@ def main() -> Path:
     ):
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        found |= chunks(url)
         for measure in (paints, typing, searches):
             found |= measure(browser, url)
         browser.close()
+        found |= lighthouse(chromium or "", url)
+    found |= bundles()
     return result.write("console", found)
 
 
 def paints(browser: Browser, url: str) -> dict[str, Any]:
     """First contentful paint in milliseconds: the median, with nothing cached and with all."""
-    pages = {"home": "", "search": "#/search?q=lantern", "document": "#/read?source=wiki%3Anotes"}
-    pages["document"] += "&key=note-0.md"
     found: dict[str, Any] = {}
-    for name, at in pages.items():
+    for name, at in PAGES.items():
         cold, warm = list[float](), list[float]()
         for _ in range(PAINTS):
             context = browser.new_context()
@@ -121,6 +139,45 @@ def searches(browser: Browser, url: str) -> dict[str, Any]:
     )
     page.close()
     return {"search_ms": spread(times), "searches": len(times)}
+
+
+def lighthouse(chromium: str, url: str) -> dict[str, Any]:
+    """The four scores of 100 by page; None where the program is missing."""
+    program = os.environ.get("LIGHTHOUSE") or shutil.which("lighthouse")
+    if program is None:
+        return {"lighthouse": None}
+    flags = "--headless --no-sandbox --disable-gpu"
+    words = ["--quiet", "--output=json", "--preset=desktop", f"--chrome-flags={flags}"]
+    found: dict[str, Any] = {}
+    for name, at in PAGES.items():
+        said = subprocess.run(
+            [program, f"{url}/console/{at}", *words],
+            env={**os.environ, "CHROME_PATH": chromium},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        categories = json.loads(said.stdout)["categories"]
+        found[name] = {key: round(it["score"] * 100) for key, it in categories.items()}
+    return {"lighthouse": found}
+
+
+def bundles() -> dict[str, Any]:
+    index = (STATIC / "index.html").read_text(encoding="utf-8")
+    shell = re.findall(r'/console/(assets/[^"]+\.(?:js|css))', index)
+    editor = [it.relative_to(STATIC) for it in STATIC.glob("assets/Edit-*.js")]
+    sizes = {"shell_kb": shell, "editor_kb": editor}
+    return {
+        name: round(
+            sum(len(gzip.compress((STATIC / it).read_bytes(), 6)) for it in files) / 1000, 1
+        )
+        for name, files in sizes.items()
+    }
+
+
+def chunks(url: str) -> dict[str, Any]:
+    found = httpx.get(f"{url}/capacity", trust_env=False, timeout=60).json()
+    return {"chunks": found["index"]["chunks"]}
 
 
 def median(times: Sequence[float]) -> float:

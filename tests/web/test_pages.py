@@ -4,6 +4,7 @@ import gzip
 import re
 import shutil
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -41,6 +42,7 @@ SCREENS = {
     "jobs": "#/jobs",
     "evaluation": "#/evaluation",
     "health": "#/health",
+    "backup": "#/backup",
     "settings": "#/settings",
     "cascade": "#/cascade",
     "memories": "#/memories",
@@ -131,6 +133,48 @@ def test_axe_finds_nothing_on_any_screen(
             wrong[f"{path} is too wide"] = []
     context.close()
     assert wrong == {}
+
+
+def test_what_the_console_reads_does_not_hide_what_was_done(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.call("admin/add_group", name="harbour")
+    handbook.call("memory/cipher_extract_and_operate_memory", interaction=["Fog closes the quay."])
+    for _ in range(210):
+        handbook.call("admin/whoami")
+    handbook.open(page)
+    activity = page.get_by_role("region", name="Activity")
+    expect(activity).to_contain_text("remembered something")
+
+
+def test_the_code_of_the_pages_is_sent_compressed(handbook: LakeServer) -> None:
+    index = httpx.get(f"{handbook.url}/console/", trust_env=False)
+    script = re.search(r'src="(/console/assets/[^"]+\.js)"', index.text)
+    assert script is not None
+    plain = httpx.get(handbook.url + script[1], headers={"accept-encoding": "identity"})
+    packed = httpx.get(handbook.url + script[1], headers={"accept-encoding": "gzip"})
+    refused = httpx.get(handbook.url + script[1], headers={"accept-encoding": "gzip;q=0"})
+    assert "content-encoding" not in plain.headers
+    assert "content-encoding" not in refused.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.content == plain.content
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 2
+    assert packed.headers["vary"] == "accept-encoding"
+
+
+def test_the_owner_makes_a_backup_and_downloads_it(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/backup")
+    expect(page.get_by_role("note")).to_contain_text("pecia open")
+    expect(page.get_by_role("button", name="Back up now")).to_have_count(0)
+    handbook.sign_in(page)
+    expect(page.get_by_role("heading", name="Recent documents")).to_be_visible()
+    handbook.open(page, "#/backup")
+    page.get_by_role("button", name="Back up now").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=re.compile("^Download pecia-")).first.click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        assert "manifest.json" in archive.namelist()
+    assert findings(page) == []
 
 
 def test_a_document_is_read_without_scripts(handbook: LakeServer, browser: Browser) -> None:
@@ -530,3 +574,17 @@ def test_the_bundles_keep_to_their_budgets() -> None:
 
 def _packed(path: Path) -> int:
     return len(gzip.compress(path.read_bytes(), 6))
+
+
+def test_a_page_that_was_never_opened_says_that_the_server_is_gone(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page)
+    expect(page.get_by_role("heading", name="Recent documents")).to_be_visible()
+    page.context.set_offline(True)
+    page.get_by_role("link", name="Memories").first.click()
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    expect(page.get_by_role("alert")).not_to_contain_text("preload")
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Memories", level=1)).to_be_visible()

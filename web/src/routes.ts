@@ -49,6 +49,7 @@ export const ROUTES: Route[] = [
   { page: "audit", name: "Audit log", load: () => import("./pages/Audit.svelte"), nav: { icon: "log", group: "administration" }, needs: isAdmin },
   { page: "jobs", name: "Jobs", load: () => import("./pages/Jobs.svelte"), nav: { icon: "jobs", group: "administration" } },
   { page: "health", name: "Health", load: () => import("./pages/Health.svelte"), nav: { icon: "health", group: "administration" } },
+  { page: "backup", name: "Backup", load: () => import("./pages/Backup.svelte"), nav: { icon: "backup", group: "administration" }, needs: (me) => isAdmin(me) && me.tenant === "local" },
   { page: "evaluation", name: "Evaluation", load: () => import("./pages/Evaluation.svelte"), nav: { icon: "chart", group: "administration" } },
   { page: "settings", name: "Settings", load: () => import("./pages/Settings.svelte"), nav: { icon: "settings", group: "administration" }, needs: isAdmin },
   { page: "components", name: "Components", load: () => import("./pages/Components.svelte") },

@@ -32,8 +32,8 @@ const DID: Record<string, (it: AuditRow) => string | null> = {
   "desk.ask": (it) => `asked “${text(it, "question")}”`,
   // The console looks a file up by its name to link its original: nobody searched.
   "lake.search_content": (it) => (it.arguments.path && it.arguments.limit === 1 ? null : `searched for “${text(it, "query")}”`),
-  "wiki.write_document": (it) => `wrote ${text(it, "docName")}`,
-  "wiki.edit_document": (it) => `edited ${text(it, "docName")}`,
+  "wiki.write_document": (it) => `${it.arguments.suggest === true ? "suggested a change to" : "wrote"} ${text(it, "docName")}`,
+  "wiki.edit_document": (it) => `${it.arguments.suggest === true ? "suggested a change to" : "edited"} ${text(it, "docName")}`,
   "wiki.delete_document": (it) => `deleted ${text(it, "docName")}`,
   "wiki.rename_document": (it) => `renamed ${text(it, "docName")}`,
   "wiki.rollback_to_version": (it) => `restored ${text(it, "docName")}`,
@@ -54,6 +54,16 @@ const DID: Record<string, (it: AuditRow) => string | null> = {
   "hub.add_server": (it) => `added the server ${text(it, "name")}`,
   "hub.call_server_tool": (it) => `called ${text(it, "tool")}`,
 };
+
+const SEARCHES = ["lake.search_content", "wiki.search", "memory.cipher_memory_search"];
+
+/** The rows that are worth telling, newest first: what the console reads for its pages is not.
+ * Searches come apart, since every pause in typing makes one: they hide nothing that was done. */
+export async function actRows(limit: number): Promise<AuditRow[]> {
+  const others = Object.keys(DID).filter((it) => !SEARCHES.includes(it));
+  const found = await Promise.all([SEARCHES, others].map((tools) => auditRows({ tools, status: "ok", limit })));
+  return found.flatMap((it) => it.rows).sort((a, b) => b.at.localeCompare(a.at));
+}
 
 /** What people and agents did, newest first, each thing once in a row. */
 export function acts(rows: AuditRow[], most: number): AuditRow[] {

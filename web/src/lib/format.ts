@@ -2,6 +2,8 @@
 
 const NUMBER = new Intl.NumberFormat("en");
 const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["second", 60],
   ["minute", 60],
@@ -34,6 +36,18 @@ export function ago(moment: string): string {
     span /= size;
   }
   return moment;
+}
+
+/** A moment in a list: relative for a day, then dated. */
+export function when(moment: string): string {
+  const at = new Date(moment);
+  const seconds = (Date.now() - at.getTime()) / 1000;
+  if (seconds < 0) return ago(moment);
+  if (seconds < 60) return "now";
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h`;
+  const isThisYear = at.getFullYear() === new Date().getFullYear();
+  return (isThisYear ? DAY : DATE).format(at);
 }
 
 /** A position in a recording: 1:02:03. */

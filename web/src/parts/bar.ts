@@ -18,8 +18,8 @@ export function byStatus(it: Crawl | null): Share[] {
   return [
     { name: "unchanged", value: it ? Math.max(0, it.seen - touched - before) : 0, tone: "accent" },
     { name: "newly read", value: it ? Math.max(0, it.read - it.failed) : 0, tone: "good" },
-    { name: "waiting", value: it ? Math.max(0, touched - it.read) : 0, tone: "quiet" },
+    { name: "waiting", value: it ? Math.max(0, touched - it.read) : 0, tone: "memory" },
     { name: "not readable", value: it?.unread ?? 0, tone: "bad" },
-    { name: "skipped", value: it?.passed ?? 0, tone: "warn" },
+    { name: "skipped", value: it?.passed ?? 0, tone: "quiet" },
   ];
 }

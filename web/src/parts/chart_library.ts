@@ -12,6 +12,14 @@ interface Drawing {
   data: (number | null)[][];
 }
 
+const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/** A value of an axis: long times in seconds. */
+function label(value: number, unit: string): string {
+  if (unit === "ms" && value >= 1000) return `${value / 1000} s`;
+  return unit ? `${value} ${unit}` : `${value}`;
+}
+
 export function draw(host: HTMLElement, it: Drawing): uPlot {
   const axis = { stroke: () => it.colour("--ink-3"), grid: { stroke: () => it.colour("--line"), width: 1 }, ticks: { show: false }, font: "12px sans-serif" };
   const paths = it.bars ? uPlot.paths.bars!({ size: [0.8, 24] }) : undefined;
@@ -23,8 +31,8 @@ export function draw(host: HTMLElement, it: Drawing): uPlot {
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
       axes: [
-        { ...axis, grid: { show: false } },
-        { ...axis, size: 56, values: (_, splits) => splits.map((value) => `${value}${it.unit && ` ${it.unit}`}`) },
+        { ...axis, grid: { show: false }, values: (_, splits) => splits.map((value) => CLOCK.format(value * 1000)) },
+        { ...axis, size: 56, values: (_, splits) => splits.map((value) => label(value, it.unit)) },
       ],
       series: [
         {},

@@ -35,7 +35,7 @@ def render_error(failure: Exception, scope: Scope) -> Response:
     headers |= retry_after_headers(error)
     if wants_html(connection.headers.get("accept", "")):
         hint = error.payload().get("hint")
-        lines = [error.message, *([hint] if isinstance(hint, str) else [])]
+        lines = [_sentence(error.message), *([_sentence(hint)] if isinstance(hint, str) else [])]
         if status == HTTPStatus.UNAUTHORIZED:
             lines.append(RawHtml('<p><a class="button primary" href="/console/">Sign in</a></p>'))
         elif status == HTTPStatus.NOT_FOUND:
@@ -72,6 +72,12 @@ def _split_failure(failure: Exception) -> tuple[PeciaError, int, dict[str, str]]
         return failure, failure.code.http, {}
     error = InternalError("internal error; the server log has the details under this request id")
     return error, error.code.http, {}
+
+
+def _sentence(message: str) -> str:
+    """For a page: messages begin small, as they stand after a code in JSON."""
+    end = "" if message.endswith((".", "!", "?", ":")) else "."
+    return f"{message[:1].upper()}{message[1:]}{end}"
 
 
 def _title(status: int) -> str:

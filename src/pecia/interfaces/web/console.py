@@ -1,5 +1,6 @@
 """The console as a mount of the HTTP interface. It knows the built files, and no tool."""
 
+import gzip
 import hashlib
 import mimetypes
 import re
@@ -11,6 +12,7 @@ from importlib.resources.abc import Traversable
 from urllib.parse import urlsplit
 
 import orjson
+from anyio.to_thread import run_sync
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -28,6 +30,8 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.settings.kernel import KernelSettings
 
 STATIC_FOLDER = "static"
+TEXT_TYPES = ("application/javascript", "application/json", "image/svg+xml")
+GZIP_LEVEL = 6
 DIAGRAM_FRAME = "diagram.html"
 _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
@@ -39,6 +43,7 @@ class StaticAsset:
     body: bytes
     content_type: str
     is_hashed: bool
+    is_text: bool = False
 
 
 def load_assets() -> dict[str, StaticAsset]:
@@ -60,11 +65,12 @@ def _walk_assets(folder: Traversable, path: str) -> list[tuple[str, StaticAsset]
 
 def _load_asset(entry: Traversable, name: str) -> StaticAsset:
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    text = kind.startswith("text/") or kind in ("application/javascript", "image/svg+xml")
+    text = kind.startswith("text/") or kind in TEXT_TYPES
     return StaticAsset(
         entry.read_bytes(),
         f"{kind}; charset=utf-8" if text else kind,
         name.startswith("assets/"),
+        text,
     )
 
 
@@ -150,7 +156,19 @@ async def _redirect_home(request: Request) -> Response:
     return RedirectResponse(f"{CONSOLE_PATH}/", 307)
 
 
+def accepts_gzip(accept: str) -> bool:
+    """Whether `Accept-Encoding` names gzip, and not only to refuse it."""
+    for part in accept.lower().split(","):
+        name, _, weight = part.partition(";")
+        if name.strip() == "gzip":
+            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
 def _asset_handler(assets: Mapping[str, StaticAsset], allowed: str) -> Handler:
+    # Compressed when it is first asked for: a server whose console nobody opens pays nothing.
+    packed: dict[str, bytes] = {}
+
     async def answer(request: Request) -> Response:
         path = request.path_params["path"] or "index.html"
         if not assets:
@@ -162,7 +180,15 @@ def _asset_handler(assets: Mapping[str, StaticAsset], allowed: str) -> Handler:
         headers = {"content-security-policy": allowed, "cache-control": keep}
         if path == DIAGRAM_FRAME:
             headers |= diagram_frame_headers(asset.body)
-        return Response(asset.body, headers=headers, media_type=asset.content_type)
+        body = asset.body
+        if asset.is_text:
+            headers["vary"] = "accept-encoding"
+            if accepts_gzip(request.headers.get("accept-encoding", "")):
+                if path not in packed:
+                    packed[path] = await run_sync(gzip.compress, asset.body, GZIP_LEVEL)
+                headers["content-encoding"] = "gzip"
+                body = packed[path]
+        return Response(body, headers=headers, media_type=asset.content_type)
 
     return answer
 

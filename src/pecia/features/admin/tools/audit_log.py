@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -46,6 +46,9 @@ class ListAudit(Input):
     tool: str | None = Field(
         default=None, max_length=200, description="`search_content` or `lake.search_content`."
     )
+    tools: list[Annotated[str, Field(max_length=200)]] | None = Field(
+        default=None, max_length=100, description="Any of these, by full name."
+    )
     user: str | None = Field(default=None, max_length=200)
     status: Literal["ok", "error", "denied", "cancelled", "crashed", "interrupted"] | None = None
     since: datetime | None = Field(default=None, description="Inclusive, RFC 3339.")
@@ -70,7 +73,8 @@ class AuditLogTools:
             found = await tx.fetch_all(
                 SQL["audit"],
                 tool=ask.tool,
-                tools=_all_names(ask.tool),
+                names=_all_names(ask.tool),
+                tools=ask.tools and [it for tool in ask.tools for it in _all_names(tool)],
                 user=ask.user,
                 status=ask.status,
                 since=ask.since,

@@ -173,10 +173,11 @@ def _render_file(source: str, key: str, found: Mapping[str, Any]) -> tuple[str, 
 
 
 def _frame(source: str, key: str, body: str) -> str:
+    place = f"{source.removeprefix(SPACE_PREFIX)} / {key}"
     console = f"/console/#/read?{urlencode({'source': source, 'key': key})}"
     return (
         f'<header class="bar"><a class="brand" href="/">{MARK}<span>Pecia</span></a>'
         f'<span class="bar-end"><a href="{escape(console)}">Open in the console</a></span></header>'
-        f'<main class="page reading"><p class="path">{escape(source)} / {escape(key)}</p>'
+        f'<main class="page reading"><p class="path">{escape(place)}</p>'
         f'<article class="section stack">{body}</article></main>'
     )
