@@ -26,7 +26,7 @@ pytestmark = [
 TRAINING = Path(__file__).parents[3] / "packages" / "pecia-polyglot" / "training"
 SUBJECTS = {"door": "Tür", "window": "Fenster", "table": "Tisch", "lamp": "Lampe", "book": "Buch"}
 VERBS = {
-    "is open": "ist offen",
+    "is visible": "ist zu sehen",
     "is broken": "ist kaputt",
     "is new": "ist neu",
     "is red": "ist rot",
