@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
+from pecia.features.memory.core.compare.relation import may_say_same
 from pecia.features.memory.core.compare.restatement import restates
 from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.decide import Decision, MemoryCandidate, has_new_facts
 from pecia.features.memory.core.keys import SOURCE, is_own
+from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.secret_policy import (
     ScreenPolicy,
     hide_text,
@@ -143,7 +145,7 @@ class Learner:
                 if is_own(it.memory.key, here.owner)
                 and (
                     terms.coverage(it.memory.text) >= MIN_FORGOTTEN_COVERAGE
-                    or (it.cosine or 0.0) >= MIN_FORGOTTEN_COSINE
+                    or _says_in_other_words(what, it)
                 )
             ]
             facts = {"retired_by": "you asked to forget it"}
@@ -384,6 +386,12 @@ def _to_candidate(
 ) -> MemoryCandidate:
     named = memory.same_as or memory.id
     return MemoryCandidate(str(named), memory.text, similarity, memory.facts, cosine)
+
+
+def _says_in_other_words(what: str, found: RankedMemory) -> bool:
+    """Alike, and not another fact: one day or number tells two apart."""
+    is_like = (found.cosine or 0.0) >= MIN_FORGOTTEN_COSINE
+    return is_like and may_say_same(what, found.memory.text)
 
 
 def _now() -> datetime:

@@ -49,8 +49,8 @@ _REMEMBER = re.compile(
     _I,
 )
 _FORGET = re.compile(
-    rf"\s*{_POLITE}(?:forget|vergiss|oublie|olvida)\b"
-    r"(?:,?\s+(?:that|que|dass|about|what\s+i\s+said\s+about|"
+    rf"\s*{_POLITE}(?:forget|vergiss|oublie|olvida|esque[cç]a|dimentica|vergeet|забудьте|забудь)\b"
+    r"(?:,?\s+(?:that|que|dass|che|dat|что|about|what\s+i\s+said\s+about|"
     r"(?:everything|all|anything)(?:\s+(?:that\s+)?(?:you\s+know|i\s+(?:said|told\s+you)))?\s+about))?"
     r"[\s:,]+(?P<what>\S.*)",
     _I | re.DOTALL,

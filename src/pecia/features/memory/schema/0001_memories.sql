@@ -97,6 +97,10 @@ BEGIN
        SET facts = EXCLUDED.facts, last_said_at = EXCLUDED.last_said_at, times = EXCLUDED.times,
            valid_from = EXCLUDED.valid_from, valid_to = EXCLUDED.valid_to, superseded_by = EXCLUDED.superseded_by,
            same_as = EXCLUDED.same_as, changed_at = now();
+    UPDATE kernel.file f SET ended_at = it.valid_to
+      FROM jsonb_to_recordset(in_items) AS it (key text, valid_to timestamptz)
+     WHERE f.tenant_id = kernel.tenant() AND f.source_id = 'memory' AND f.key = it.key
+       AND f.ended_at IS DISTINCT FROM it.valid_to;
 END
 $$;
 

@@ -12,13 +12,14 @@ SELECT id, seq, char_start AS start, char_end AS "end", text, prefix, headings, 
  ORDER BY seq;
 
 -- name: hydrate
--- The columns are the fields of HydratedChunk, in their order.
+-- The columns are the fields of HydratedChunk, in their order. Files that no longer hold are left out.
 SELECT c.id, f.id AS file_id, f.source_id, f.key, f.title, f.language, f.revision_id, c.seq, c.char_start AS start, c.char_end AS "end",
        c.text, c.prefix, c.headings, c.unit_label, c.page_no, c.ts_start_ms, c.ts_end_ms, f.content_type, f.modified_at,
        f.chunk_count
   FROM unnest(%(ids)s::bigint[]) WITH ORDINALITY AS a (id, place)
   JOIN kernel.chunk c ON c.tenant_id = (SELECT kernel.tenant()) AND c.id = a.id
   JOIN kernel.file f ON f.tenant_id = (SELECT kernel.tenant()) AND f.id = c.file_id
+                    AND (f.ended_at IS NULL OR f.ended_at > now())
  ORDER BY a.place;
 
 -- name: neighbours

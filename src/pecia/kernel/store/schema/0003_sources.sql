@@ -85,6 +85,8 @@ CREATE TABLE kernel.file (
     status text NOT NULL DEFAULT 'waiting' CHECK (status IN (
         'waiting', 'ok', 'empty', 'encrypted', 'corrupt', 'too_large', 'timeout', 'crashed', 'unsupported')),
     reason text NOT NULL DEFAULT '',
+    -- Since when what it says no longer holds: search leaves it out, who has its key still reads it.
+    ended_at timestamptz,
     PRIMARY KEY (tenant_id, source_id, key),
     FOREIGN KEY (tenant_id, source_id) REFERENCES kernel.source (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, source_id, acl_id) REFERENCES kernel.acl (tenant_id, source_id, id)
