@@ -7,7 +7,6 @@ import pytest
 from pecia.kernel.errors import (
     InvalidEnum,
     InvalidFormat,
-    InvalidInput,
     MissingField,
     NotFound,
     OutOfRange,
@@ -99,7 +98,7 @@ async def test_a_source_narrows_the_search_to_itself(library: Lake) -> None:
 async def test_times_filter_inclusive_after_and_exclusive_before(library: Lake) -> None:
     assert keys(await library.search("pads", modified_after="2100-01-01")) == []
     assert len(keys(await library.search("pads", modified_before="2100-01-01T00:00:00Z"))) == 3
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidFormat) as refused:
         await library.search("pads", modified_after="yesterday")
     assert refused.value.fields["field"] == "modified_after"
 

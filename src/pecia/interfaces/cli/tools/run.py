@@ -232,7 +232,10 @@ def _with_full_paths(arguments: dict[str, Json], ask: ToolCommand) -> dict[str, 
     )
     if not is_here or not isinstance(folder, str) or folder.startswith("~") or ":" in folder:
         return arguments
-    return {**arguments, "folder": str(Path.cwd() / folder)} if folder else arguments
+    if not folder:
+        return arguments
+    path = Path.cwd() / folder
+    return {**arguments, "folder": str(path.resolve() if ".." in path.parts else path)}
 
 
 def _is_flag(before: Sequence[str]) -> bool:
