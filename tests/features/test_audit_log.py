@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from pecia.kernel.errors import BadArgument
 from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.audit.spool import find_abandoned, read_records
@@ -37,6 +38,23 @@ def die_after(house: House, folder: Path, begun: AuditRecord, done: AuditRecord)
         dying.spool.end(done, "ok", None, 3)
         os.kill(os.getpid(), 9)
     os.waitpid(child, 0)
+
+
+async def test_several_tools_are_asked_for_by_short_and_full_names(house: House) -> None:
+    await house.call(house.ana, "whoami")
+    await house.call(house.ana, "list_users")
+    await house.call(house.ana, "list_groups")
+    for names in (["whoami", "list_users"], ["whoami", "admin.list_users"]):
+        found = await house.call(house.ana, "list_audit", tools=names)
+        assert {it["tool"] for it in found["rows"]} == {"admin.whoami", "admin.list_users"}
+
+
+async def test_a_filter_that_could_match_nothing_is_refused_by_name(house: House) -> None:
+    with pytest.raises(BadArgument) as empty:
+        await house.call(house.ana, "list_audit", tools=[])
+    assert empty.value.fields["field"] == "tools"
+    with pytest.raises(BadArgument, match='"tool" or "tools"'):
+        await house.call(house.ana, "list_audit", tool="whoami", tools=["list_users"])
 
 
 async def test_a_call_still_running_is_settled_once_when_it_ends(house: House) -> None:

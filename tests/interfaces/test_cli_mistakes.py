@@ -103,6 +103,8 @@ MISTAKES = [
     refused("source upload wiki:notes notes/wheels.md", "only 'upload' takes files"),
     wrong("source credential wiki:notes", "no value came on stdin", "--help"),
     refused("memory forget nope", "not a terminal", "pecia memory forget nope --yes"),
+    refused("memory forget 12 34", "Delete '12', '34' for good", "memory forget 12 34 --yes"),
+    wrong("audit --tool ask --tool search", "tool is given twice", "--tools ask --tools search"),
     refused("token revoke nope --yes", "'nope'", "a UUID", "pecia token revoke --help"),
     refused("audit --since nonsense", "'nonsense'", "RFC 3339", "pecia audit --help"),
     wrong("token make ci --scopes all", "'all'", "read|write|admin", "pecia token make --help"),

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
+from unicodedata import normalize
+from urllib.parse import quote
 
 import pytest
 
@@ -104,6 +107,22 @@ def test_nothing_found_is_an_exit_code(shell: Shell) -> None:
 def test_a_file_is_read_by_each_of_its_names(shell: Shell, place: str) -> None:
     assert shell.ok("read", place).out == WHEELS
     assert shell.ok("read", place, "--json").document["text"] == WHEELS
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("kept", ["NFC", "NFD"])
+def test_a_file_is_read_by_either_spelling_of_an_accent(
+    shell: Shell, kept: Literal["NFC", "NFD"], form: Literal["NFC", "NFD"]
+) -> None:
+    name = f"café {kept}.md"
+    (shell.root / "notes" / normalize(kept, name)).write_text(f"# Café\n\nKept as {kept}.\n")
+    shell.ok("source", "crawl", "wiki:notes", "--wait")
+    asked = normalize(form, name)
+    for place in (
+        *(asked, asked.removesuffix(".md"), f"wiki:notes/{asked}", f"notes/{asked}"),
+        f"pecia://file/wiki:notes/{quote(asked)}",
+    ):
+        assert f"Kept as {kept}." in shell.ok("read", place).out
 
 
 def test_a_file_that_is_nowhere_is_refused_with_what_to_do(shell: Shell) -> None:

@@ -4,7 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar, cast
 from uuid import UUID, uuid4
 
@@ -91,6 +91,15 @@ class ToolCall:
     tool: AnyTool | None
     """None for an unknown name, which the call then reports."""
     arguments: Mapping[str, Json]
+    prepared: "_PreparedTool | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class _PreparedTool:
+    """A tool with its arguments, as its own model parsed them."""
+
+    tool: AnyTool
+    parsed: BaseModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +162,24 @@ class Dispatcher:
             record = _record_of_call(who, tool, name, arguments, context)
             raise self._refuse(record, who, error, context) from None
         return ToolCall(caller, view, name, tool, arguments)
+
+    def prepare(self, call: ToolCall, context: RequestContext) -> ToolCall:
+        """Take the rate limit and validate now, not when the call runs: for an interface that
+        cannot refuse it any more then. A refusal is audited here.
+        """
+        try:
+            return replace(call, prepared=self._prepare(call, context))
+        except PeciaError as error:
+            record = _record_of_call(call.caller, call.tool, call.name, call.arguments, context)
+            self._begin(record)
+            self._end(record, _failure_status(error), error.code.name, 0)
+            raise
+
+    def _prepare(self, call: ToolCall, context: RequestContext) -> "_PreparedTool":
+        self.limiter.take(_rate_limit_key(call.caller, context))
+        if call.tool is None:
+            raise call.view.not_found(call.name)
+        return _PreparedTool(call.tool, validate_arguments(call.tool, call.arguments))
 
     async def run_call(self, call: ToolCall, context: RequestContext) -> ToolResult:
         """Run an admitted call: rate limit, validation, slot, deadline, audit."""
@@ -245,18 +272,15 @@ class Dispatcher:
     async def _run_tool(
         self, call: ToolCall, context: RequestContext, record: AuditRecord
     ) -> ToolResult:
-        self.limiter.take(_rate_limit_key(call.caller, context))
-        tool = call.tool
-        if tool is None:
-            raise call.view.not_found(call.name)
-        parsed = validate_arguments(tool, call.arguments)
+        ready = call.prepared or self._prepare(call, context)
+        tool = ready.tool
         return _to_result(
             await self._run_with_deadline(
                 call.caller,
                 context,
                 record,
                 _ExecutionLimits(tool.timeout_s, tool.open_world),
-                lambda call: _run_with_retry(tool, call, parsed),
+                lambda call: _run_with_retry(tool, call, ready.parsed),
             )
         )
 

@@ -3,13 +3,14 @@
 import asyncio
 import re
 import secrets
+import stat
 import threading
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pecia.kernel.errors import Conflict, Json, NotFound, PeciaError
+from pecia.kernel.errors import Conflict, Json, NotFound
 from pecia.kernel.logs import Log
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.store.backup.dump import back_up
@@ -17,7 +18,7 @@ from pecia.kernel.store.backup.dump import back_up
 LINK_S = 60.0
 """How long a link to a backup works, once."""
 
-_NAME = re.compile(r"pecia-\d{8}T\d{6}Z\.zip")
+_NAME = re.compile(r"pecia-\d{8}T\d{6}Z\.zip", re.ASCII)
 
 log = Log(__name__)
 
@@ -33,13 +34,15 @@ def next_backup(kernel: KernelSettings) -> Path:
 
 @dataclass(slots=True)
 class RunningBackup:
-    """What is known of a backup that is being made, or of the last one that failed."""
+    """What is known of a backup that is being made, or of the last one."""
 
     name: str
     done: int = 0
     total: int | None = None
     problem: str | None = None
     is_over: bool = False
+    is_written: bool = False
+    """The file is there, whole. Only then was it a success."""
 
     def as_json(self) -> dict[str, Json]:
         return {
@@ -48,6 +51,7 @@ class RunningBackup:
             "total": self.total,
             "problem": self.problem,
             "running": not self.is_over,
+            "ok": self.is_written,
         }
 
 
@@ -61,10 +65,9 @@ class Backups:
     links: dict[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
 
     def list_files(self) -> list[dict[str, Json]]:
-        """Whole backups, newest first."""
-        folder = backup_folder(self.kernel)
-        found = [it for it in folder.glob("pecia-*.zip") if _NAME.fullmatch(it.name)]
-        return [_describe(it) for it in sorted(found, key=lambda it: it.name, reverse=True)]
+        """Whole backups, newest first. What only has such a name is left out."""
+        found = sorted(backup_folder(self.kernel).glob("pecia-*.zip"), reverse=True)
+        return [told for it in found if (told := _describe(it)) is not None]
 
     def start(self) -> RunningBackup:
         """Begin one, in a thread of its own: it outlives the request and holds nothing up."""
@@ -89,7 +92,14 @@ class Backups:
 
     def take(self, name: str, code: str) -> Path:
         """The file that a code was made for. The code is spent."""
-        wanted, until = self.links.pop(code, ("", 0.0))
+        try:
+            return self.look(name, code)
+        finally:
+            self.links.pop(code, None)
+
+    def look(self, name: str, code: str) -> Path:
+        """The same, and the code can still be used."""
+        wanted, until = self.links.get(code, ("", 0.0))
         if wanted != name or until < time.monotonic():
             raise NotFound(
                 "this link has been used, or is older than a minute; open Backup for a new one"
@@ -98,7 +108,7 @@ class Backups:
 
     def find(self, name: str) -> Path:
         path = backup_folder(self.kernel) / name
-        if not _NAME.fullmatch(name) or not path.is_file():
+        if not _NAME.fullmatch(name) or _describe(path) is None:
             raise NotFound(f"there is no backup {name[:80]!r}; GET /api/v1/backups lists them")
         return path
 
@@ -109,13 +119,24 @@ class Backups:
         try:
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             asyncio.run(back_up(self.conninfo, target, report))
-        except (PeciaError, OSError) as error:
-            it.problem = str(error)
+        except Exception as error:  # noqa: BLE001 - the edge of the thread: nobody else tells it.
+            it.problem = str(error) or type(error).__name__
             log.failure("backup.failed", error, file=it.name)
+        else:
+            it.is_written = True
         finally:
             it.is_over = True
 
 
-def _describe(path: Path) -> dict[str, Json]:
-    made = datetime.strptime(path.name, "pecia-%Y%m%dT%H%M%SZ.zip").replace(tzinfo=UTC)
-    return {"name": path.name, "bytes": path.stat().st_size, "made_at": made.isoformat()}
+def _describe(path: Path) -> dict[str, Json] | None:
+    """None for what is no backup: no regular file, gone by now, or not named by a real time."""
+    if not _NAME.fullmatch(path.name):
+        return None
+    try:
+        made = datetime.strptime(path.name, "pecia-%Y%m%dT%H%M%SZ.zip").replace(tzinfo=UTC)
+        found = path.stat()
+    except (ValueError, OSError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return {"name": path.name, "bytes": found.st_size, "made_at": made.isoformat()}

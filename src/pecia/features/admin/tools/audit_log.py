@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from pecia.kernel.errors import InvalidFormat
+from pecia.kernel.errors import InvalidFormat, InvalidInput
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.queries import load_queries
@@ -47,7 +47,10 @@ class ListAudit(Input):
         default=None, max_length=200, description="`search_content` or `lake.search_content`."
     )
     tools: list[Annotated[str, Field(max_length=200)]] | None = Field(
-        default=None, max_length=100, description="Any of these, by full name."
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="Any of these, each named as in `tool`; in its place.",
     )
     user: str | None = Field(default=None, max_length=200)
     status: Literal["ok", "error", "denied", "cancelled", "crashed", "interrupted"] | None = None
@@ -67,14 +70,14 @@ class AuditLogTools:
     async def list_audit(self, call: Call, ask: ListAudit) -> AuditLogOut:
         """Who called what, when, with which outcome; newest first."""
         before_at, before_id = _decode_cursor(ask.cursor)
+        tools = _asked_tools(ask)
         # Calls that ended before this one began must be in the answer.
         await self.audit_log.drain()
         async with self.store.reading(call.caller) as tx:
             found = await tx.fetch_all(
                 SQL["audit"],
-                tool=ask.tool,
-                names=_all_names(ask.tool),
-                tools=ask.tools and [it for tool in ask.tools for it in _all_names(tool)],
+                tools=tools and [it for tool in tools for it in _all_names(tool)],
+                short_names=[it for it in tools or () if "." not in it] or None,
                 user=ask.user,
                 status=ask.status,
                 since=ask.since,
@@ -97,9 +100,20 @@ def audit_log_tools(store: Store, audit_log: AuditLog) -> tuple[AnyTool, ...]:
     return (Tool(FEATURE, "list_audit", Scope.READ, ListAudit, AuditLogOut, it.list_audit),)
 
 
-def _all_names(tool: str | None) -> list[str]:
+def _asked_tools(ask: ListAudit) -> list[str] | None:
+    if ask.tool is None:
+        return ask.tools
+    if ask.tools is not None:
+        raise InvalidInput(
+            'give "tool" or "tools", not both; "tools" takes several',
+            field="tools",
+        )
+    return [ask.tool]
+
+
+def _all_names(tool: str) -> list[str]:
     """A tool's name and those it had before: old rows keep the name they were written under."""
-    name = current_tool_name(tool or "")
+    name = current_tool_name(tool)
     return [name, *former_tool_names(name)]
 
 

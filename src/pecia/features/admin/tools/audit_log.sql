@@ -3,8 +3,8 @@ SELECT a.id, a.at, u.name AS user, a.tool, a.door, a.arguments, a.sources, a.key
        a.client_ip, a.request_id, a.duration_us
   FROM kernel.audit a
   LEFT JOIN kernel.user_account u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
- WHERE (%(tool)s::text IS NULL OR a.tool = ANY(%(names)s) OR split_part(a.tool, '.', 2) = %(tool)s)
-   AND (%(tools)s::text[] IS NULL OR a.tool = ANY(%(tools)s))
+ WHERE (%(tools)s::text[] IS NULL OR a.tool = ANY(%(tools)s)
+        OR (%(short_names)s::text[] IS NOT NULL AND split_part(a.tool, '.', 2) = ANY(%(short_names)s)))
    AND (%(user)s::text IS NULL OR u.name = %(user)s)
    AND (%(status)s::text IS NULL OR a.status = %(status)s)
    AND (%(since)s::timestamptz IS NULL OR a.at >= %(since)s)

@@ -198,9 +198,19 @@ class _ArgumentParser:
 
     def _set(self, name: str, value: Json) -> None:
         if name in self.values:
-            raise InvalidInput(f"{name} is given twice", field=name)
+            raise InvalidInput(
+                f"{name} is given twice{self._several(name, self.values[name], value)}", field=name
+            )
         self.values[name] = value
         self.from_words.add(name)
+
+    def _several(self, name: str, *values: Json) -> str:
+        """How several are given, where the tool has a list of the same: `tool` and `tools`."""
+        plural = f"{name}s"
+        if plural not in self.shape.properties or "array" not in self.shape.value_types(plural):
+            return ""
+        flag = plural.replace("_", "-")
+        return "; for several: " + " ".join(f"--{flag} {shlex.quote(str(it))}" for it in values)
 
     def _unknown_flag(self, flag: str) -> InvalidInput:
         known = sorted(name.replace("_", "-") for name in self.shape.properties)

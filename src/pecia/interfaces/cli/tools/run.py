@@ -154,7 +154,8 @@ def _call(
     given = " ".join(shlex.quote(it) for it in words.rest)
     typed = f"{ask.command} {given}".strip()
     if ask.removes and not words.says_yes:
-        question = ask.removes.format_map({it: repr(ready.arguments[it]) for it in ask.positional})
+        named = {it: _in_words(ready.arguments[it]) for it in ask.positional}
+        question = ask.removes.format_map(named)
         require_yes(terminal, question, hint=f"{typed} --yes")
     try:
         return call_with_confirmation(
@@ -162,6 +163,10 @@ def _call(
         )
     except (BadArgument, Conflict, NotFound) as error:
         raise _with_next_command(error, ask) from None
+
+
+def _in_words(value: Json) -> str:
+    return ", ".join(map(repr, value)) if isinstance(value, list) else repr(value)
 
 
 def _with_next_command(error: PeciaError, ask: ToolCommand) -> PeciaError:

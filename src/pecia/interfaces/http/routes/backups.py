@@ -11,7 +11,8 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as ASGIScope
 
 from pecia.app.app import App
 from pecia.app.dispatch import Operation
@@ -28,6 +29,14 @@ from pecia.kernel.tool.call import Call
 BACKUPS = f"{API}/backups"
 
 T = TypeVar("T")
+
+
+class WholeFile(FileResponse):
+    """A file, always all of it: a part would spend the link that the rest needs."""
+
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
+        headers = [it for it in scope["headers"] if it[0].lower() != b"range"]
+        await super().__call__({**scope, "headers": headers}, receive, send)
 
 
 def backup_paths(handlers: "BackupHandlers") -> dict[str, ASGIApp]:
@@ -92,9 +101,11 @@ class BackupHandlers:
         )
 
         async def read(call: Call) -> Response:
-            path = self.backups.take(name, request.query_params.get("code", ""))
-            headers = {"cache-control": "no-store"}
-            return FileResponse(path, media_type="application/zip", filename=name, headers=headers)
+            # Who only looks, as link checkers and download programs do first, spends nothing.
+            get = self.backups.look if request.method == "HEAD" else self.backups.take
+            path = get(name, request.query_params.get("code", ""))
+            headers = {"cache-control": "no-store", "accept-ranges": "none"}
+            return WholeFile(path, media_type="application/zip", filename=name, headers=headers)
 
         context = self.authenticator.request_context(request)
         return await self.app.dispatcher.run(None, operation, context, read)

@@ -1,9 +1,10 @@
 """A tool call as server-sent events: progress, what is known of the result so far, the result.
 
-For callers that accept `text/event-stream`. What refuses a call before it begins is answered as
+For callers that prefer `text/event-stream`. What refuses a call before it begins is answered as
 ever: with its status and JSON.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -19,13 +20,30 @@ from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.tool.null_channel import NullChannel
 
 MEDIA_TYPE = "text/event-stream"
+JSON = "application/json"
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+_WEIGHT = re.compile(r"0(\.[0-9]*)?|1(\.0*)?")
 
 
 def wants_events(request: Request) -> bool:
-    """Whether the caller of a tool asks for events."""
-    accept = request.headers.get("accept", "")
-    return request.method == "POST" and accept.strip().lower().startswith(MEDIA_TYPE)
+    """Whether the caller of a tool names events, and does not prefer JSON."""
+    if request.method != "POST":
+        return False
+    weights = _weights(request.headers.get("accept", ""))
+    # Of equals the first wins: that is the order of a dict, and `max` keeps it.
+    named = {it: weights[it] for it in weights if it in (MEDIA_TYPE, JSON) and weights[it] > 0}
+    return max(named, key=lambda it: named[it], default=JSON) == MEDIA_TYPE
+
+
+def _weights(accept: str) -> dict[str, float]:
+    """Each media type of an Accept header with its `q`; 0 where that cannot be read."""
+    found: dict[str, float] = {}
+    for item in accept.lower().split(","):
+        kind, *parameters = (it.strip() for it in item.split(";"))
+        given = next((it[2:] for it in parameters if it.startswith("q=")), "1")
+        found.setdefault(kind, float(given) if _WEIGHT.fullmatch(given) else 0.0)
+    return found
 
 
 @dataclass(slots=True)

@@ -97,6 +97,8 @@ class ToolHandler:
             return tool_response(result, tool)
 
         if wants_events(request):
+            # With the first event the status is sent: what refuses the call must come before.
+            admitted = self.app.dispatcher.prepare(admitted, context)
             return EventResponse(run, context)
         return await cancel_on_disconnect(request.receive, partial(run, context))
 

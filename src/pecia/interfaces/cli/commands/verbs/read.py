@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
+from unicodedata import normalize
 from urllib.parse import unquote
 
 from pecia.interfaces.cli.output.terminal import Terminal
@@ -50,7 +51,7 @@ def find_file(tools: ToolBackend, place: str) -> tuple[str, str]:
                 got=place,
                 expected=f"{SCHEME}SOURCE/PATH, SOURCE/PATH or PATH",
             )
-        return unquote(source), unquote(path)
+        return unquote(source), _kept_spelling(tools, unquote(source), unquote(path))
     asked = {"limit": MAX_SOURCES}
     found = cast(Any, tools.call(tools.find_tool("lake.list_sources"), asked))
     sources = [str(it["source_id"]) for it in found["sources"]]
@@ -64,8 +65,8 @@ def find_file(tools: ToolBackend, place: str) -> tuple[str, str]:
         )
     named = sorted((it for it in sources if place.startswith(f"{it}/")), key=len)
     if named:
-        return named[-1], place.removeprefix(f"{named[-1]}/")
-    for path in (place, f"{place}{DOCUMENT}"):
+        return named[-1], _kept_spelling(tools, named[-1], place.removeprefix(f"{named[-1]}/"))
+    for path in (it for form in _spellings(place) for it in (form, f"{form}{DOCUMENT}")):
         holders = [it for it in sources if path and _has_file(tools, it, path)]
         if len(holders) == 1:
             return holders[0], path
@@ -88,8 +89,9 @@ def find_file(tools: ToolBackend, place: str) -> tuple[str, str]:
 
 def _find_on_disk(tools: ToolBackend, place: str) -> tuple[str, str] | None:
     """A file of this machine, as a shell completes it, by the space whose folder it is in."""
-    path = Path.cwd() / place
-    if not path.is_file():
+    here = (Path.cwd() / it for it in _spellings(place))
+    path = next((it for it in here if it.is_file()), None)
+    if path is None:
         return None
     listed = cast(Any, tools.call(tools.find_tool("admin.list_spaces"), {}))
     folders = {Path(str(it["folder"])): str(it["source_id"]) for it in listed["spaces"]}
@@ -97,6 +99,20 @@ def _find_on_disk(tools: ToolBackend, place: str) -> tuple[str, str] | None:
     if around is None:
         return None
     return folders[around], path.resolve().relative_to(around).as_posix()
+
+
+def _spellings(path: str) -> list[str]:
+    """As it was typed, then with its accents composed and decomposed: which of them a name has
+    depends on the system that it was made on, and nobody sees it."""
+    return [*dict.fromkeys((path, normalize("NFC", path), normalize("NFD", path)))]
+
+
+def _kept_spelling(tools: ToolBackend, source: str, path: str) -> str:
+    """The spelling under which the source has the file; as typed where it has none."""
+    forms = _spellings(path)
+    if len(forms) == 1:
+        return path
+    return next((it for it in forms if _has_file(tools, source, it)), path)
 
 
 def _has_file(tools: ToolBackend, source: str, path: str) -> bool:
