@@ -23,6 +23,28 @@ FOUND = [
     ("Mein Telefon: 0351 4567890", "phone_number"),
     ("Blocked 106.31.73.20 this morning.", "ip_address"),
     ("Blocked 2001:db8::8a2e:370:7334 this morning.", "ip_address"),
+    ("Ana's card is 4111 1111 1111 1111.", "credit_card"),
+    ("Ana's card is 4111111111111111.", "credit_card"),
+    ("Ana's card is 5555 5555 5555 4444.", "credit_card"),
+]
+# The same data in other signs; nothing of it may stay, and nothing beside it may go.
+DISGUISED = [
+    ("4539\u00a01488\u202f0343\u20096467", "credit_card"),
+    ("4539\u30001488\u16800343\u20076467", "credit_card"),
+    ("4539\u20111488\u20100343\u20116467", "credit_card"),
+    ("４５３９ １４８８ ０３４３ ６４６７", "credit_card"),
+    ("4539\u200b1488\u200d03\u00ad43\u20606467", "credit_card"),
+    ("4\ufe0f\u20e3539148803436467", "credit_card"),
+    ("GB82\u00a0WEST\u00a01234\u00a05698\u00a07654\u00a032", "iban"),
+    ("460\u201189\u20119847", "us_ssn"),
+    ("x@münchen.de", "email_address"),
+    ("x@mu\u0308nchen.de", "email_address"),
+    ("x@उदाहरण.भारत", "email_address"),
+    ("x@xn--mnchen-3ya.xn--p1ai", "email_address"),
+    ("ana＠example．org", "email_address"),
+    ("ana@exa\u200bmple.org", "email_address"),
+    ("+46\u00a08\u00a0928\u00a0571\u00a038", "phone_number"),
+    ("１０６.31.73.20", "ip_address"),
 ]
 ABSENT = [
     "Invoice 4711 was paid on 2026-03-03 at 10:45:00.",
@@ -31,6 +53,7 @@ ABSENT = [
     "The server listens on 127.0.0.1:8080 and port 6543.",
     "The driver's license number is 6940579.",
     "IBAN DE89370400440532013001 has a wrong check digit.",
+    "The mask is 1100000000000011 and the count is 400000000000.",
     "Follow @example in commit 0123456789abcdef0123.",
     "The memory 01930123-4567-7890-8123-456789012345 was superseded.",
 ]
@@ -42,6 +65,17 @@ def test_it_is_found_by_its_shape(text: str, kind: str) -> None:
     hidden = hide_personal_data(text)
     assert f"[{kind}]" in hidden
     assert hide_personal_data(hidden) == hidden
+
+
+@pytest.mark.parametrize(("data", "kind"), DISGUISED)
+def test_it_is_found_in_other_signs(data: str, kind: str) -> None:
+    assert hide_personal_data(f"½ of it… \u200b{data}, ﬁne — „é“.") == (
+        f"½ of it… \u200b[{kind}], ﬁne — „é“."
+    )
+
+
+def test_a_sign_without_width_may_also_part_words() -> None:
+    assert hide_personal_data("Card\u200b4539 1488 0343 6467") == "Card\u200b[credit_card]"
 
 
 @pytest.mark.parametrize("text", ABSENT)

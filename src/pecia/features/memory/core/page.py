@@ -1,7 +1,6 @@
 """A standing page: what holds now of a project or a person, as Markdown that can be edited. Pure.
 
-Each memory is one line that ends in a link with its id. A line that was changed, added or taken
-out is read back as such; everything else on the page may be written freely and is ignored.
+Each memory is an item of a list with a link that has its id. `core/page_items.py` reads it back.
 """
 
 import re
@@ -10,25 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pecia.features.memory.core.format import format_time
+from pecia.features.memory.core.page_items import PageItems, flatten, read_items
 from pecia.features.memory.core.search.conversation import speaker_of
 from pecia.features.memory.model import Memory
 
 STANDING_TITLE = "Standing instructions and preferences"
 FACTS_TITLE = "What holds"
-_LINE = re.compile(
-    r"^\s{0,3}[-*+] +(?P<text>.*?)(?: *\(\[[^\]\n]*\]\(memory:(?P<id>[0-9a-f-]{36})\)\))?\s*$"
-)
 _AS_OF = re.compile(r"^as_of: *(\S+)\s*$", re.MULTILINE)
 _COMPLETE = re.compile(r"^complete: *true\s*$", re.MULTILINE)
 _FRONT = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class PageLine:
-    """A line of an edited page; `id` is that of the memory that stood there."""
-
-    text: str
-    id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +27,7 @@ class EditedPage:
 
     as_of: datetime
     is_complete: bool
-    lines: tuple[PageLine, ...]
+    items: PageItems
 
 
 def render_page(title: str, memories: Sequence[Memory], at: datetime, *, is_complete: bool) -> str:
@@ -58,11 +47,6 @@ def render_page(title: str, memories: Sequence[Memory], at: datetime, *, is_comp
     return "\n".join(parts)
 
 
-def flatten(text: str) -> str:
-    """A text as it stands in one line of a page."""
-    return " ".join(text.split())
-
-
 def parse_page(text: str) -> EditedPage | None:
     """The edited page; None where it does not say when it was made."""
     front = _FRONT.match(text)
@@ -73,10 +57,9 @@ def parse_page(text: str) -> EditedPage | None:
         at = datetime.fromisoformat(moment[1])
     except ValueError:
         return None
-    found = (_LINE.match(it) for it in text[front.end() :].splitlines())
-    lines = tuple(PageLine(flatten(it["text"]), it["id"]) for it in found if it)
     is_complete = _COMPLETE.search(front[1]) is not None
-    return EditedPage(at if at.tzinfo else at.replace(tzinfo=UTC), is_complete, lines)
+    items = read_items(text[front.end() :])
+    return EditedPage(at if at.tzinfo else at.replace(tzinfo=UTC), is_complete, items)
 
 
 def is_about(memory: Memory, person: str) -> bool:

@@ -6,6 +6,7 @@ are. Names and postal addresses have no shape, and are not looked for.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from typing import Literal, NamedTuple, TypeAlias
@@ -24,7 +25,8 @@ class PersonalDataSpan(NamedTuple):
 
 
 _EMAIL = re.compile(
-    r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])"
+    r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}"
+    r"(?:xn--[A-Za-z0-9-]{1,59}|[^\W\d_]{2,24})(?![\w-])"
 )
 _IBAN = re.compile(r"(?<!\w)[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,4})?(?!\w)")
 _SSN = re.compile(r"(?<![\w-])(?!000|666)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
@@ -49,13 +51,28 @@ _OTHER_NUMBERS = re.compile(
     r"(?i)\b(?:licen[cs]e|order|invoice|account|ticket|card|zip|postal|code|version|serial|port)\b"
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}[.-]\d{1,2}[.-]\d{2,4}")
+_HYPHENS = ("\u2010", "\u2011", "\u2012")
 MIN_PHONE_DIGITS, MAX_PHONE_DIGITS = 7, 15
 # How far before a number it may be called one.
 CALLED_CHARS = 60
 
 
 def find_personal_data(text: str) -> list[PersonalDataSpan]:
-    """By place; of what overlaps, the first kind that has a proof."""
+    """By place; of what overlaps, the first kind that has a proof.
+
+    The text is searched without its disguise, then as it stands: a sign without width may stand
+    within a number, and between two words."""
+    if text.isascii():
+        return sorted(_find(text))
+    plain, places = _undisguise(text)
+    found = [
+        PersonalDataSpan(places[it.start][0], places[it.end - 1][1], it.kind) for it in _find(plain)
+    ]
+    found += [it for it in _find(text) if not _overlaps(found, it)]
+    return sorted(found)
+
+
+def _find(text: str) -> list[PersonalDataSpan]:
     found: list[PersonalDataSpan] = []
     for kind, pattern, accepts in _RULES:
         for at in pattern.finditer(text):
@@ -65,7 +82,46 @@ def find_personal_data(text: str) -> list[PersonalDataSpan]:
     for span in _find_phones(text):
         if not _overlaps(found, span):
             found.append(span)
-    return sorted(found)
+    return found
+
+
+def _undisguise(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """The text in its plain signs (NFKC, one kind of space and hyphen, no accents of their own and
+    nothing without width), and from where to where each stands in the text."""
+    signs: list[str] = []
+    places: list[tuple[int, int]] = []
+    start = 0
+    while start < len(text):
+        end = start + 1
+        while end < len(text) and _is_attached(text[end]):
+            end += 1
+        plain = _to_plain(text[start:end])
+        signs.append(plain)
+        places += [(start, end)] * len(plain)
+        start = end
+    return "".join(signs), places
+
+
+def _to_plain(cluster: str) -> str:
+    if len(cluster) == 1 and cluster.isascii():
+        return cluster
+    if unicodedata.category(cluster[0]) == "Zs":
+        return " "
+    found = unicodedata.normalize("NFKC", "".join(it for it in cluster if not _is_format(it)))
+    found = "".join(it for it in found if not _is_attached(it))
+    # An ellipsis is no full stops.
+    if len(found) > 1 and not found.isalnum():
+        return cluster[0]
+    return "-" if found in _HYPHENS else found
+
+
+def _is_format(sign: str) -> bool:
+    return unicodedata.category(sign) == "Cf"
+
+
+def _is_attached(sign: str) -> bool:
+    """Whether a sign belongs to the one before it: an accent, or nothing that is seen."""
+    return not sign.isascii() and (_is_format(sign) or unicodedata.category(sign)[0] == "M")
 
 
 def hide_personal_data(text: str) -> str:
@@ -101,7 +157,10 @@ def _overlaps(found: list[PersonalDataSpan], it: PersonalDataSpan) -> bool:
 def _is_card(text: str) -> bool:
     """Luhn's check digit, and a first digit that cards have."""
     digits = [int(it) for it in text if it.isdigit()]
-    if not 12 <= len(digits) <= 19 or digits[0] in (0, 7, 8, 9) or len({*digits}) < 3:
+    if not 12 <= len(digits) <= 19 or digits[0] in (0, 7, 8, 9):
+        return False
+    # One digit over and over is a placeholder, and zeros and ones are bits.
+    if len({*digits}) < 2 or {*digits} == {0, 1}:
         return False
     doubled = (2 * it - 9 if it > 4 else 2 * it for it in digits[-2::-2])
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0

@@ -2,19 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from pydantic import Field
 
 from pecia.features.memory.core.keys import SOURCE, is_own
-from pecia.features.memory.core.page import (
-    EditedPage,
-    PageLine,
-    flatten,
-    is_about,
-    parse_page,
-    render_page,
-)
+from pecia.features.memory.core.page import EditedPage, is_about, parse_page, render_page
+from pecia.features.memory.core.page_items import PageLine, flatten
 from pecia.features.memory.core.secret_policy import screen_text
 from pecia.features.memory.embeddings import TextEmbeddings, embed_texts
 from pecia.features.memory.judge import DecisionRules
@@ -43,6 +37,11 @@ MAX_ON_PAGE = 1_000
 MAX_READ = 5_000
 BATCH = 200
 MAX_PAGE_CHARS = 1_000_000
+MAX_CLOCK_SKEW = timedelta(minutes=1)
+# Up to so many memories, and up to half of a page, end without being asked about.
+MAX_ENDED = 5
+NO_MEMORY = "no such memory here"
+STILL_NAMED = "its line was taken out, but its id is elsewhere on the page: nothing was changed"
 NEW_LINES = DecisionRules(threshold=0.7, min_confidence=0.0, with_model=False, may_delete=False)
 
 
@@ -60,6 +59,11 @@ class SaveMemoryPage(MemoryPageInput):
         max_length=MAX_PAGE_CHARS,
         description="The page as memory_page gave it, edited.",
         json_schema_extra=UNAUDITED,
+    )
+    end_missing: bool = Field(
+        default=False,
+        description=f"End the memories that are missing from the page even if they are more than"
+        f" {MAX_ENDED} and more than half of it. Without it, those are kept.",
     )
 
 
@@ -115,31 +119,45 @@ class PageTools:
         memory of a line that was taken out ends. All of it stays readable in the history, and
         memory_undo takes it back. What was remembered since the page was read stays."""
         here = resolve_scope(call, self.settings)
-        page = parse_page(ask.text)
-        if page is None:
-            raise InvalidFormat(
-                'Field "text" is not a page: it has no `as_of` at its head',
-                field="text",
-                expected="the text of memory_page, edited",
-            )
+        page = _parse(ask.text)
         policy = self.settings.screen_policy
-        lines = [replace(it, text=screen_text(it.text, policy, field="text")) for it in page.lines]
-        page = replace(page, lines=tuple(it for it in lines if it.text))
-        named = [it for it in page.lines if it.id is not None]
         corpus = self.learner.retriever.corpus
-        meaning = await embed_texts(corpus.embedder, [it.text for it in named])
         saved = SavedPageOut(success=True, added=[], changed={}, ended=[], kept=[])
+        saved.kept.extend(KeptLine(id=it.id, reason=it.reason) for it in page.items.unread)
+        async with corpus.store.reading(call.caller) as tx:
+            edits = await _find_edits(tx, here, page.items.lines, saved)
+        # A line that nobody edited stays as it is stored, whatever the policy is by now.
+        edits = [replace(it, text=screen_text(it.text, policy, field="text")) for it in edits]
+        named = [it for it in edits if it.id is not None]
+        meaning = await embed_texts(corpus.embedder, [it.text for it in named])
         async with corpus.store.writing(call.caller, call.trace) as tx:
             await lock_user_memories(tx)
             await _change(tx, here, named, meaning, saved)
-            await _end_missing(tx, here, ask.person, page, saved)
-        texts, _ = filter_texts([it.text for it in page.lines if it.id is None])
+            await _end_missing(tx, here, ask, page, saved)
+        texts, _ = filter_texts([it.text for it in edits if it.id is None])
         facts = [MemoryFact(it) for it in texts]
         if facts:
             wanted = LearnPolicy(MemoryKind.KNOWLEDGE, NEW_LINES)
             learnt = await self.learner.learn(call, here, facts, wanted)
             saved.added.extend(it.id for it in learnt if it.id is not None)
         return saved
+
+
+def _parse(text: str) -> EditedPage:
+    page = parse_page(text)
+    if page is None:
+        raise InvalidFormat(
+            'Field "text" is not a page: it has no `as_of` at its head',
+            field="text",
+            expected="the text of memory_page, edited",
+        )
+    if page.as_of > datetime.now(UTC) + MAX_CLOCK_SKEW:
+        raise InvalidFormat(
+            f'Field "text" has an `as_of` in the future: {page.as_of.isoformat()}',
+            field="text",
+            expected="the `as_of` that memory_page gave",
+        )
+    return page
 
 
 async def _load(
@@ -164,6 +182,30 @@ def _is_on_page(here: MemoryScope, it: Memory, person: str | None, at: datetime)
     return person is None or is_about(it, person)
 
 
+async def _find_edits(
+    tx: Transaction, here: MemoryScope, lines: Sequence[PageLine], saved: SavedPageOut
+) -> list[PageLine]:
+    """The lines that are new, or that say another thing than their memory."""
+    known = await _get_named(tx, lines)
+    edits: list[PageLine] = []
+    for line in lines:
+        if line.id is None:
+            edits.append(line)
+            continue
+        memory = known.get(line.id)
+        if memory is None or not here.contains(memory.key):
+            saved.kept.append(KeptLine(id=line.id, reason=NO_MEMORY))
+        elif line.text != flatten(memory.text):
+            current = await find_current(tx, memory)
+            edits += [line] if line.text != flatten(current.text) else []
+    return edits
+
+
+async def _get_named(tx: Transaction, lines: Sequence[PageLine]) -> dict[str, Memory]:
+    ids = [parse_memory_id(it.id) for it in lines if it.id is not None]
+    return {str(it.id): it for it in await get_memories(tx, [*dict.fromkeys(ids)])}
+
+
 async def _change(
     tx: Transaction,
     here: MemoryScope,
@@ -171,14 +213,11 @@ async def _change(
     meaning: TextEmbeddings,
     saved: SavedPageOut,
 ) -> None:
-    ids = [parse_memory_id(it.id) for it in lines if it.id is not None]
-    known = {str(it.id): it for it in await get_memories(tx, [*dict.fromkeys(ids)])}
+    known = await _get_named(tx, lines)
     for line in lines:
         memory = known.get(line.id or "")
-        if memory is None or not here.contains(memory.key):
-            saved.kept.append(KeptLine(id=line.id or "", reason="no such memory here"))
-            continue
-        if line.text == flatten(memory.text):
+        if memory is None:
+            saved.kept.append(KeptLine(id=line.id or "", reason=NO_MEMORY))
             continue
         current = await find_current(tx, memory)
         if line.text == flatten(current.text):
@@ -201,25 +240,35 @@ def _why_kept(here: MemoryScope, memory: Memory, current: Memory) -> str | None:
 
 
 async def _end_missing(
-    tx: Transaction, here: MemoryScope, person: str | None, page: EditedPage, saved: SavedPageOut
+    tx: Transaction, here: MemoryScope, ask: SaveMemoryPage, page: EditedPage, saved: SavedPageOut
 ) -> None:
     """End what stood on the page when it was read, and does not any more."""
     if not page.is_complete:
         return
-    on_page = {it.id for it in page.lines}
     now = datetime.now(UTC)
-    held, _ = await _load(tx, here, person, now)
-    missing = [it for it in held if str(it.id) not in on_page and it.said_at <= page.as_of]
+    held, _ = await _load(tx, here, ask.person, now)
     # What took a changed line's place was said after the page was read.
+    stood = [it for it in held if it.said_at <= page.as_of]
+    told = {it.id for it in saved.kept}
+    left = {*saved.changed.values(), *(it.id for it in page.items.lines)}
     ended: list[Memory] = []
-    for it in missing:
-        if str(it.id) in saved.changed.values() or it.changed_at > page.as_of:
+    for it in stood:
+        if str(it.id) in left or it.changed_at > page.as_of:
+            continue
+        if str(it.id) in page.items.ids:
+            if str(it.id) not in told:
+                saved.kept.append(KeptLine(id=str(it.id), reason=STILL_NAMED))
             continue
         if not is_own(it.key, here.owner):
             saved.kept.append(KeptLine(id=str(it.id), reason="it is not yours to end"))
             continue
         facts = {**it.facts, "retired_by": "its line was taken out of a page"}
         ended.append(replace(it, valid_to=now, facts=facts))
+    on_page = len(stood) + len(saved.changed)
+    if len(ended) > MAX_ENDED and 2 * len(ended) > on_page and not ask.end_missing:
+        reason = f"{len(ended)} of {on_page} memories are missing: `end_missing: true` ends them"
+        saved.kept.extend(KeptLine(id=str(it.id), reason=reason) for it in ended)
+        return
     await note_memories(tx, ended)
     saved.ended.extend(str(it.id) for it in ended)
 
