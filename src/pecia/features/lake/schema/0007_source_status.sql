@@ -92,7 +92,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
       LEFT JOIN lake.crawl c ON c.tenant_id = s.tenant_id AND c.source_id = s.id
      WHERE s.tenant_id = kernel.tenant() AND (in_source IS NULL OR s.id = in_source) AND kernel.owns(s.id)
        AND (c.state IN ('waiting', 'listing', 'reading')
-            OR c.state IS NULL AND s.enabled AND (s.config ? 'origin' OR s.config ? 'folder')
+            OR c.state IS NULL AND s.enabled AND s.protocol <> 'upload' AND (s.config ? 'origin' OR s.config ? 'folder')
                AND NOT EXISTS (SELECT 1 FROM kernel.file f WHERE f.tenant_id = s.tenant_id AND f.source_id = s.id))
      ORDER BY s.id
 $$;
