@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from pecia.kernel.errors import BadArgument
+from pecia.kernel.errors import BadArgument, Json
 from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.audit.spool import find_abandoned, read_records
@@ -45,7 +45,8 @@ async def test_several_tools_are_asked_for_by_short_and_full_names(house: House)
     await house.call(house.ana, "list_users")
     await house.call(house.ana, "list_groups")
     for names in (["whoami", "list_users"], ["whoami", "admin.list_users"]):
-        found = await house.call(house.ana, "list_audit", tools=names)
+        asked: list[Json] = [*names]
+        found = await house.call(house.ana, "list_audit", tools=asked)
         assert {it["tool"] for it in found["rows"]} == {"admin.whoami", "admin.list_users"}
 
 
