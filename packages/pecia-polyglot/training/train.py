@@ -167,8 +167,8 @@ def take_step(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor) 
 def train(
     model: nn.Module, lessons: data.Lessons, vectors: Tensor, options: Any, device: str
 ) -> None:
-    """Trains until the clock says so. What is trained so far is saved every few minutes, because a
-    lent machine may be taken back."""
+    """Trains until the clock says so. What is trained so far is saved every few minutes: a
+    machine may be lost."""
     groups = groups_of(model)
     optimizer = torch.optim.AdamW(
         groups, betas=(0.9, 0.98), weight_decay=0.0, fused=device == "cuda"

@@ -1,7 +1,8 @@
 """English by MiniLM, every other language by its student: two models, one vector space.
 
 The student was trained to give a text the vector that MiniLM gives its English translation, so a
-question in one language finds text in another. Each model is loaded with the first text it reads.
+question in one language finds text in another. The student
+is loaded with the first text that is not English.
 """
 
 import re
