@@ -15,10 +15,8 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT, house_flags, no_fetch
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class SpaceServer:
-    """Without a `repr` of its fields: a failing example is printed with it."""
-
     app: App
     portal: BlockingPortal
     folder: Path

@@ -161,16 +161,16 @@ def test_every_tool_shows_what_may_be_seen_and_refuses_the_rest_one_way(shore: L
     record("search-rights", {**asdict(total), "first_seed": FIRST})
 
 
-# Shrinking a world that breaks the law may take minutes.
 @pytest.mark.timeout(600)
 @settings(
     deadline=None,
     max_examples=4,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(chance=st.randoms(use_true_random=False))
-def test_rights_hold_in_worlds_never_seen_before(shore: LakeApp, chance: Random) -> None:
-    shore.try_world(chance)
+@given(seed=st.integers(0, 2**64))
+def test_rights_hold_in_worlds_never_seen_before(shore: LakeApp, seed: int) -> None:
+    # A seed, as Hypothesis cannot replay draws whose number depends on what the store answered.
+    shore.try_world(Random(seed))
 
 
 @pytest.mark.timeout(0 if SOAK else 120)

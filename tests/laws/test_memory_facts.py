@@ -34,7 +34,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Law:
     """The memories of one caller, asked from outside the event loop."""
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pecia.app.app import App
 from pecia.features.wiki import space_write
+from pecia.features.wiki.live.copies import COPY_FOLDER
 from pecia.features.wiki.storage import disk, posix
 from pecia.kernel.errors import Conflict
 from pecia.kernel.identity.caller import Caller
@@ -181,7 +182,9 @@ async def live_through(server: SpaceServer, steps: list[Any]) -> None:
     assert sorted(WORD.findall(text)) == sorted(page.words), text
     assert f"[[{page.target}]]" in text
     assert (page.folder / f"{page.target}.md").exists()
-    assert not [*page.folder.rglob(f"*{disk.TEMPORARY_SUFFIX}")]
+    left = page.folder.rglob(f"*{disk.TEMPORARY_SUFFIX}")
+    # A document that was made live keeps its replaced file for a while: it may yet be written.
+    assert not [it for it in left if it.parent != page.folder / COPY_FOLDER]
     shown = await page.app.call(
         page.owner,
         "wiki.read_document",
@@ -204,6 +207,13 @@ def server(
 @pytest.mark.timeout(0 if SOAK else 300)
 @settings(
     max_examples=MANY, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@example(
+    # The second attempt loses, so that the document is made live.
+    [
+        ("program", "append_slowly", 0),
+        ("tool", "edit", ("_require_known", False, 1, ("program", "append", 0))),
+    ]
 )
 @given(steps=st.lists(PROGRAM | TOOL, min_size=1, max_size=8))
 def test_each_word_of_a_program_and_of_a_tool_that_was_not_refused_is_there_once(
