@@ -156,6 +156,7 @@ def test_a_site_is_crawled_found_and_followed(world: World) -> None:
     shell.ok("source", "credential", "site", stdin=f"Bearer {SITE_TOKEN}")
     done = shell.ok("source", "crawl", "site", "--wait", "--json").document
     assert counts(done) == (3, 3, 0, 0, 0)
+    assert done["index_lag"] == 0, "with --wait, search finds the files at once"
     world.expect("heron", "site", "/a.html")
     world.expect("crawlers", "site")
     pages["/a.html"] = "<p>The kingfisher fishes at dusk.</p>"

@@ -17,7 +17,7 @@ from pecia.kernel.errors import Forbidden, UpstreamError
 from pecia.kernel.jobs import NoArguments, defer_as_system
 from pecia.kernel.jobs.worker import run_until_idle
 from tests.conftest import House
-from tests.features.lake.conftest import Lake
+from tests.features.lake.conftest import SOURCE, Lake
 
 pytestmark = pytest.mark.anyio
 
@@ -63,6 +63,20 @@ async def test_without_a_mode_words_and_meaning_are_searched_and_reranked(lake: 
     assert any(why["fleet.md"]["evidence"].values())
     assert not any(words["evidence"].values())
     assert (words["cosine"], why["fleet.md"]["cosine"] is None) == (None, False)
+
+
+async def test_an_owner_is_told_how_much_of_a_source_is_found_by_meaning(lake: Lake) -> None:
+    async def count() -> tuple[int, int | None]:
+        told = await lake.house.call(lake.house.ana, "source_stats", source_id=SOURCE)
+        return told["chunks"], told["embedded"]
+
+    lake.write({"visit.md": PHYSICIAN, "fleet.md": FLEET})
+    await lake.crawl()
+    assert await count() == (2, 0)
+    await embed(lake.house)
+    assert await count() == (2, 2)
+    await lake.house.call(lake.house.ana, "set_source", source_id=SOURCE, hybrid=False)
+    assert await count() == (2, None)
 
 
 @pytest.mark.requirement(

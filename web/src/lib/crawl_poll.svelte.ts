@@ -2,7 +2,7 @@
 // while the tab is hidden.
 
 import { asProblem, type Problem } from "./api";
-import { crawlStatus, isRunning, type Crawl, type Source } from "./lake";
+import { crawlStatus, embedding, isRunning, type Crawl, type Embedding, type Source } from "./lake";
 
 const TICK_MS = 500;
 const RUNNING_MS = 1500;
@@ -12,6 +12,7 @@ const AT_ONCE = 4;
 export class CrawlPoll {
   crawl = $state.raw<Crawl | null>(null);
   refusal = $state.raw<Problem | null>(null);
+  embedding = $state.raw<Embedding | null>(null);
   inView = false;
   due = 0;
 
@@ -21,9 +22,18 @@ export class CrawlPoll {
     return this.crawl !== null || this.refusal !== null;
   }
 
+  /** Whether search by meaning does not find all of it yet. */
+  get isEmbedding(): boolean {
+    return this.embedding !== null && this.embedding.embedded !== null && this.embedding.embedded < this.embedding.chunks;
+  }
+
   async refresh(): Promise<void> {
     try {
-      this.take(await crawlStatus(this.source.source_id));
+      const crawl = await crawlStatus(this.source.source_id);
+      // Counting takes the server a while: not beside a crawl, and not again for what is complete.
+      const isCounted = this.embedding !== null && this.crawl?.ended_at === crawl.ended_at && !this.isEmbedding;
+      if (!isRunning(crawl) && !isCounted) this.embedding = await embedding(this.source.source_id);
+      this.take(crawl);
     } catch (error) {
       this.refusal = asProblem(error);
       // After 403 polling stops; a first crawl may still begin.

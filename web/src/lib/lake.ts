@@ -147,6 +147,16 @@ export function crawlStatus(source_id: string): Promise<Crawl> {
   return call<Crawl>("admin/crawl_status", { source_id });
 }
 
+/** Chunks of a source, and how many of them search by meaning finds; null where it finds none. */
+export interface Embedding {
+  chunks: number;
+  embedded: number | null;
+}
+
+export function embedding(source_id: string): Promise<Embedding> {
+  return call<Embedding>("admin/source_stats", { source_id });
+}
+
 export function crawl(source_id: string): Promise<Crawl> {
   return call<Crawl>("admin/crawl_source", { source_id });
 }

@@ -99,7 +99,7 @@ def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOp
                     ways.kinds,
                 )
             ),
-            *source_stats_tools(store),
+            *source_stats_tools(store, corpus.embedder.name if corpus.embedder else None),
             *upload_tools(store, crawling),
         ),
         resources=file_resources(store),

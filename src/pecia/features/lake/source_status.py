@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from pecia.kernel.corpus.changelog import EMBEDDING_NODE_PREFIX, NODE_ALIVE_MINUTES
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 
@@ -51,6 +52,12 @@ async def worker_warning(tx: Transaction) -> str | None:
         "no worker runs" if silent_s is None else f"no worker has answered for {silent_s:.0f} s"
     )
     return f"{problem}: changed files are not noticed and crawls wait; see `pecia doctor`"
+
+
+async def measure_index_lag(tx: Transaction) -> int:
+    """How many commits the slowest keyword index of the caller's tenant has yet to apply."""
+    which = {"minutes": NODE_ALIVE_MINUTES, "embedding": EMBEDDING_NODE_PREFIX}
+    return await tx.fetch_value(SQL["index_lag"], **which)
 
 
 async def load_source_statuses(tx: Transaction, sources: Sequence[str]) -> dict[str, SourceStatus]:

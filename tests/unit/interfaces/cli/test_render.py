@@ -6,7 +6,12 @@ import re
 import pytest
 from typing_extensions import override
 
-from pecia.interfaces.cli.output.render import format_cell, show_document
+from pecia.interfaces.cli.output.render import (
+    choose_layout,
+    format_cell,
+    show_document,
+    show_tool_answer,
+)
 from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.kernel.errors import Json
 
@@ -67,6 +72,23 @@ def test_what_is_neither_is_shown_as_json(
 ) -> None:
     show_document(Terminal(), document)
     assert capsys.readouterr().out.startswith(("[", "{"))
+
+
+STATS = {
+    "properties": {
+        "files": {"type": "integer"},
+        "by_status": {"type": "array", "items": {"type": "object"}},
+        "unread": {"type": "array", "items": {"type": "object"}},
+    }
+}
+
+
+def test_several_tables_are_shown_each_under_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    answer: Json = {"files": 2, "by_status": [{"status": "ok", "files": 2}], "unread": []}
+    show_tool_answer(Terminal(), answer, choose_layout(STATS))
+    assert capsys.readouterr().out == (
+        "files\t2\n\nby_status\nstatus\tfiles\nok\t2\n\nunread: none\n"
+    )
 
 
 def test_nothing_in_a_cell_can_drive_the_terminal() -> None:

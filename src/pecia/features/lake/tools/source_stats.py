@@ -50,6 +50,9 @@ class SourceStatsOut(Output):
     chunks: int
     size: int = Field(description="Of the originals, in bytes, as far as known.")
     indexed: int = Field(description="Files with indexed text.")
+    embedded: int | None = Field(
+        description="Chunks that search by meaning finds already; null where there is none."
+    )
     unread_files: int = Field(description="Files that could not be read.")
     by_status: list[StatusCountOut]
     unread: list[ReasonCountOut] = Field(
@@ -84,6 +87,8 @@ class SourceStatsTools:
     """The handlers."""
 
     store: Store
+    model: str | None
+    """The embedder's; None without one."""
 
     async def source_stats(self, call: Call, ask: SourceStats) -> SourceStatsOut:
         """How many files of a source were read and how many were not, and why; chunks and bytes.
@@ -94,6 +99,7 @@ class SourceStatsTools:
             reasons = await tx.fetch_all_as(
                 ReasonCountOut, SQL["reasons"], source_id=ask.source_id, most=MAX_REASONS + 1
             )
+            embedded = await self._count_embedded(tx, ask.source_id)
             known = (await load_source_statuses(tx, [ask.source_id])).get(ask.source_id)
         return SourceStatsOut(
             source_id=ask.source_id,
@@ -101,11 +107,17 @@ class SourceStatsTools:
             chunks=sum(it.chunks for it in counted),
             size=sum(it.size for it in counted),
             indexed=sum(it.files for it in counted if it.status in READ),
+            embedded=embedded,
             unread_files=known.unread if known else 0,
             by_status=counted,
             unread=reasons[:MAX_REASONS],
             has_more_reasons=len(reasons) > MAX_REASONS,
         )
+
+    async def _count_embedded(self, tx: Transaction, source_id: str) -> int | None:
+        if self.model is None:
+            return None
+        return await tx.fetch_value(SQL["embedded"], source_id=source_id, model=self.model)
 
     async def list_unread(self, call: Call, ask: ListUnread) -> UnreadFilesOut:
         """Files of a source that could not be read, by key, each with the reason. For its owners.
@@ -130,8 +142,8 @@ class SourceStatsTools:
         )
 
 
-def source_stats_tools(store: Store) -> tuple[AnyTool, ...]:
-    it = SourceStatsTools(store)
+def source_stats_tools(store: Store, model: str | None) -> tuple[AnyTool, ...]:
+    it = SourceStatsTools(store, model)
     return (
         Tool(FEATURE, "source_stats", Scope.READ, SourceStats, SourceStatsOut, it.source_stats),
         Tool(FEATURE, "list_unread", Scope.READ, ListUnread, UnreadFilesOut, it.list_unread),

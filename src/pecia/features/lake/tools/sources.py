@@ -31,6 +31,7 @@ from pecia.features.lake.source_status import (
     READ,
     STATUS_DESCRIPTION,
     load_source_statuses,
+    measure_index_lag,
     worker_warning,
 )
 from pecia.features.lake.source_status import SQL as CENSUS_SQL
@@ -139,6 +140,9 @@ class CrawlOut(Output):
     unread: int = Field(
         description="Files of the source that could not be read, by this crawl or one before; "
         "`list_unread` names them."
+    )
+    index_lag: int = Field(
+        description="Commits that keyword search does not find yet; 0 when it finds all of them."
     )
     condition: str = Field(description=STATUS_DESCRIPTION)
     note: str = Field(description="What to check, if anything.")
@@ -394,6 +398,7 @@ async def _load_crawl(tx: Transaction, source_id: str) -> CrawlOut:
         files=sum(it["files"] for it in counted),
         indexed=sum(it["files"] for it in counted if it["status"] in READ),
         unread=how.unread,
+        index_lag=await measure_index_lag(tx),
         condition=how.condition,
         note="; ".join(it for it in notes if it),
         passed=passed.get("count", 0),

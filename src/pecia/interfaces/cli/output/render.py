@@ -41,23 +41,21 @@ class AnswerLayout:
     """How a tool's answers are shown, decided by its output schema: the format never depends on
     what an answer happens to hold."""
 
-    kind: Literal["rows", "facts", "json"] = "json"
-    rows: str = ""
-    """The field with the rows."""
+    kind: Literal["facts", "json"] = "json"
+    tables: tuple[str, ...] = ()
+    """The fields with rows, shown below the facts."""
 
 
 def choose_layout(schema: Mapping[str, Any] | None) -> AnswerLayout:
-    """Rows where one field is a list of objects and all others are flat; facts where all are flat;
-    else, or without a schema, JSON. Pure."""
+    """Facts and tables where every field is flat or a list of objects; else, or without a schema,
+    JSON. Pure."""
     if schema is None or not schema.get("properties"):
         return AnswerLayout()
     shape = ToolInputSchema(schema)
     names = [it for it in shape.properties if it not in (CURSOR_FIELD, DEGRADED)]
     deep = [it for it in names if not shape.is_flat(it)]
-    if not deep:
-        return AnswerLayout("facts")
-    if len(deep) == 1 and shape.is_table(deep[0]):
-        return AnswerLayout("rows", deep[0])
+    if all(shape.is_table(it) for it in deep):
+        return AnswerLayout("facts", tuple(deep))
     return AnswerLayout()
 
 
@@ -71,10 +69,14 @@ def show_tool_answer(
     if layout.kind == "json" or not isinstance(answer, dict):
         terminal.print_line(json.dumps(answer, ensure_ascii=False, indent=2))
         return
-    beside = (layout.rows, CURSOR_FIELD, DEGRADED)
+    beside = (*layout.tables, CURSOR_FIELD, DEGRADED)
     show_facts(terminal, {name: it for name, it in answer.items() if name not in beside})
-    if layout.kind == "rows":
-        show_rows(terminal, cast(list[TableRow], answer.get(layout.rows) or []), columns)
+    tables = {it: cast(list[TableRow], answer.get(it) or []) for it in layout.tables}
+    for name, rows in tables.items():
+        if len(tables) > 1:
+            terminal.print_line(f"\n{name}" if rows else f"\n{name}: none")
+        if rows or len(tables) == 1:
+            show_rows(terminal, rows, columns)
     if cursor := answer.get(CURSOR_FIELD):
         terminal.info(f"there is more: --cursor {cursor}")
 

@@ -183,6 +183,8 @@ class _EmbedRun:
             await self._prepare()
             done = 0
             for start in range(0, len(waiting), TEXTS_PER_CALL):
+                if self.call.remaining_s() < MIN_REMAINING_S:
+                    return False
                 done += await self._embed(waiting[start : start + TEXTS_PER_CALL], which)
             if done < len(waiting):
                 await anyio.sleep(POLL_INTERVAL_S)

@@ -16,6 +16,8 @@ from pecia.kernel.errors import Json, Unavailable
 
 POLL_INTERVAL_S = 0.3
 NO_WORKER_S = 3.0
+INDEX_WAIT_S = 30.0
+"""How long a crawl that is done is waited for until keyword search finds its files."""
 NO_WORKER = (
     "no worker runs, so the crawl waits for one. Start one: pecia worker; in a local install: "
     "pecia stop, then pecia start FOLDER. Ctrl-C ends this command, the crawl stays requested"
@@ -30,7 +32,7 @@ def add_to(group: typer.Typer) -> None:
 def crawl(
     ctx: typer.Context,
     source_id: str,
-    wait: bool = typer.Option(False, help="Show progress, and return when it is done."),
+    wait: bool = typer.Option(False, help="Show progress, and return when search finds its files."),
 ) -> None:
     """Crawl a source now: find what is new, changed or gone. With --wait it exits 1 when that
     failed, or when files of the source cannot be read."""
@@ -50,6 +52,7 @@ def crawl(
         if wait:
             try:
                 found = _wait_for_crawl(terminal, tools, source_id, found)
+                found = _wait_for_index(terminal, tools, source_id, found)
             except KeyboardInterrupt:
                 terminal.info(f"the crawl goes on: pecia source status {source_id} shows it,")
                 terminal.info(f"pecia source stop {source_id} stops it")
@@ -83,6 +86,18 @@ def _wait_for_crawl(
                 is_told = True
             total = found["added"] + found["changed"] if found["listed_at"] else None
             report(_describe_progress(found), found["read"], total)
+    return found
+
+
+def _wait_for_index(
+    terminal: Terminal, tools: ToolBackend, source_id: str, found: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    give_up = time.monotonic() + INDEX_WAIT_S
+    while found["state"] == "done" and found["index_lag"] and time.monotonic() < give_up:
+        time.sleep(POLL_INTERVAL_S)
+        found = _call_tool(tools, "admin.crawl_status", source_id)
+    if found["state"] == "done" and found["index_lag"]:
+        terminal.info("the files are read, but keyword search does not find all of them yet")
     return found
 
 
