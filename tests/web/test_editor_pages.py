@@ -91,6 +91,36 @@ def test_links_and_blocks_are_completed_and_dead_links_and_bad_frontmatter_shown
     expect(beside.locator(".missing")).to_have_text("nowhere at all")
 
 
+def test_the_preview_is_the_same_after_edits_as_when_it_is_opened_anew(
+    server: WikiServer, wide: Page
+) -> None:
+    page, name = wide, f"long-{uuid4().hex[:6]}"
+    parts = [f'## Part {it}\n\nText $x_{it}$.\n\n```mermaid\npie\n  "a": 1\n```' for it in range(4)]
+    plain = [f"Paragraph {it}." for it in range(50)]
+    server.write(f"{name}.md", "\n\n".join(["# Long", *parts, *plain, ""]))
+    open_editor(page, server, name)
+    beside = page.get_by_role("complementary", name="Preview")
+    expect(beside.locator(".katex")).to_have_count(4)
+    edits = [
+        ("## Part 2", "## Parts two"),
+        ("Text $x_1$.", ""),
+        ("# Long", "Before.\n\n# Long"),
+        ("Paragraph 10.", "- one\n- two\n\n## New"),
+        ("Paragraph 49.", "Last **words**."),
+    ]
+    for find, replace in edits:
+        server.agent("edit_document", docName=name, find=find, replace=replace, summary="e")
+    expect(beside).to_contain_text("Last words.")
+    edited = until(lambda: shown if "Last words." in (shown := beside.inner_text()) else None)
+    expect(beside.locator("h2")).to_have_count(5)
+    counts = [beside.locator(it).count() for it in (".katex", "figure, pre", "p", "li")]
+    page.reload()
+    expect(beside.locator(".katex")).to_have_count(3)
+    # Diagrams are drawn when they come into sight.
+    until(lambda: beside.inner_text() == edited or None)
+    assert [beside.locator(it).count() for it in (".katex", "figure, pre", "p", "li")] == counts
+
+
 def test_a_pasted_image_lies_beside_the_document_and_is_shown(
     server: WikiServer, doc: str, wide: Page
 ) -> None:

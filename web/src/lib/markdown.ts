@@ -53,6 +53,8 @@ const PURIFY = {
   RETURN_DOM_FRAGMENT: true as const,
 };
 
+const MAX_SECTION_BLOCKS = 20;
+
 export function slug(text: string): string {
   return text
     .toLowerCase()
@@ -69,6 +71,25 @@ export function splitFrontmatter(text: string): { head: string; body: string; li
 }
 
 export function renderMarkdown(text: string, options: RenderOptions): Rendered {
+  const { md, tokens, headings, title } = parse(text, options);
+  if (options.found) markFound(tokens, options.found);
+  if (options.hasLines) for (const it of tokens) if (it.map && it.nesting >= 0 && it.type !== "inline") it.attrSet("data-line", String(it.map[0]));
+  const html = md.renderer.render(tokens, md.options, {});
+  return { fragment: sanitize(html), headings, title };
+}
+
+/** The HTML of a document section by section, to be sanitized: an edit leaves most of them as they were. */
+export function renderSections(text: string, options: RenderOptions): string[] {
+  const { md, tokens, title } = parse(text, options);
+  const sections = splitSections(tokens).map((it) => md.renderer.render(it, md.options, {}));
+  return title ? [`<h1>${md.utils.escapeHtml(title)}</h1>`, ...sections] : sections;
+}
+
+export function sanitize(html: string): DocumentFragment {
+  return DOMPurify.sanitize(html, PURIFY) as unknown as DocumentFragment;
+}
+
+function parse(text: string, options: RenderOptions): { md: Parser; tokens: Token[]; headings: Heading[]; title: string } {
   const md = parser(options);
   const tokens = md.parse(text, {});
   const headings = nameHeadings(tokens);
@@ -76,10 +97,23 @@ export function renderMarkdown(text: string, options: RenderOptions): Rendered {
   const title = isTitled ? (headings.shift()?.text ?? "") : "";
   if (isTitled) tokens.splice(0, 3);
   tidy(tokens);
-  if (options.found) markFound(tokens, options.found);
-  if (options.hasLines) for (const it of tokens) if (it.map && it.nesting >= 0 && it.type !== "inline") it.attrSet("data-line", String(it.map[0]));
-  const html = md.renderer.render(tokens, md.options, {});
-  return { fragment: DOMPurify.sanitize(html, PURIFY) as unknown as DocumentFragment, headings, title };
+  return { md, tokens, headings, title };
+}
+
+/** A section begins with a heading, and where one would have too many blocks. */
+function splitSections(tokens: Token[]): Token[][] {
+  const sections: Token[][] = [];
+  let blocks = MAX_SECTION_BLOCKS;
+  for (const it of tokens) {
+    const isBegin = it.level === 0 && it.nesting >= 0;
+    if (isBegin && (blocks >= MAX_SECTION_BLOCKS || it.type === "heading_open")) {
+      sections.push([]);
+      blocks = 0;
+    }
+    if (isBegin) blocks++;
+    sections.at(-1)!.push(it);
+  }
+  return sections;
 }
 
 function parser(options: RenderOptions): Parser {

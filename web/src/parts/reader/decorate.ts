@@ -23,7 +23,7 @@ function markIn(node: Text, pattern: RegExp): void {
   }
 }
 
-export async function highlightCode(host: HTMLElement): Promise<void> {
+export async function highlightCode(host: ParentNode): Promise<void> {
   const blocks = [...host.querySelectorAll<HTMLElement>('pre > code[class^="language-"]')];
   if (!blocks.length) return;
   const { highlighter } = await import("./languages");
@@ -34,7 +34,7 @@ export async function highlightCode(host: HTMLElement): Promise<void> {
 }
 
 /** Formulas and diagrams, drawn. Returns how to let go of what that took. */
-export async function drawInside(host: HTMLElement): Promise<() => void> {
+export async function drawInside(host: ParentNode): Promise<() => void> {
   const formulas = [...host.querySelectorAll<HTMLElement>("code.math")];
   const diagrams = [...host.querySelectorAll<HTMLElement>("pre > code.language-mermaid")];
   if (formulas.length) (await import("./math")).renderFormulas(formulas);
