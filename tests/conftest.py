@@ -1,5 +1,6 @@
 """Fixtures for every tier: the event loop, a database per test, an open Pecia with two callers."""
 
+import gc
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ from pecia.kernel.store.migrate import migrate
 from tests.confirming_channel import Person
 
 pytest_plugins = ["tests.database"]
+
+# Thousands of collected tests stay alive for the whole run, and every full collection looks at all
+# of them. With the interpreter's thresholds, collecting took 9.6 s of CPU instead of 8.3.
+gc.set_threshold(50_000, 20, 100)
 
 VISIT = RequestContext("test", client_ip="127.0.0.1", channel=Person())
 """How a test calls a tool: as a client whose person says yes where one is asked."""

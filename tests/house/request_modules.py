@@ -24,20 +24,25 @@ from pecia.app.dispatch import Dispatcher
 SOURCE = Path(pecia.__file__).parent
 VERSION = "2026-07-28"
 META = "io.modelcontextprotocol"
+# The functions between which the dispatcher runs a tool.
+TOOL_BEGINS = ("app.dispatch", "_run_with_retry")
+TOOL_ENDS = ("app.dispatch", "_to_result")
 
 _is_measured: ContextVar[bool] = ContextVar("is_measured", default=False)
 
 
 class ModuleRecorder:
-    """A profile function that notes each module once, before and after the hand-over to the app:
-    `Dispatcher.admit`, the first half of what `App.call` does."""
+    """A profile function that notes each module once: before the hand-over to the app, around the
+    tool, in all. The hand-over is `Dispatcher.admit`, the first half of what `App.call` does."""
 
     def __init__(self) -> None:
         self._modules: dict[CodeType, str | None] = {}
         self._has_arrived = False
+        self._is_in_tool = False
         self.calls: Counter[CodeType] = Counter()
         self.before_app: dict[str, None] = {}
-        self.after: dict[str, None] = {}
+        self.around_tool: dict[str, None] = {}
+        self.every: dict[str, None] = {}
 
     def __call__(self, frame: FrameType, event: str, arg: object) -> None:
         # Tasks and threads of the request have its context; those of the background do not.
@@ -53,8 +58,13 @@ class ModuleRecorder:
         self._has_arrived = self._has_arrived or code is Dispatcher.admit.__code__
         if not self._has_arrived:
             self.before_app.setdefault(module)
-        elif module not in self.before_app:
-            self.after.setdefault(module)
+        if (module, code.co_name) == TOOL_ENDS:
+            self._is_in_tool = False
+        if not self._is_in_tool:
+            self.around_tool.setdefault(module)
+        if (module, code.co_name) == TOOL_BEGINS:
+            self._is_in_tool = True
+        self.every.setdefault(module)
 
     async def measure(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """The result of the work, whose modules are noted."""

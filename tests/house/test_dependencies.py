@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "pecia"
+from tests.house.source_tree import ROOT, SOURCE, modules, parsed
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 LOADED_BY_NAME = {
@@ -29,7 +29,7 @@ def declared() -> list[str]:
 
 
 def imported_modules(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(parsed(path)):
         match node:
             case ast.Import(names=names):
                 yield from (it.name for it in names)
@@ -44,10 +44,10 @@ def imported_modules(path: Path) -> Iterator[str]:
 
 
 def imported_distributions() -> set[str]:
-    modules = {it.split(".")[0] for path in SOURCE.rglob("*.py") for it in imported_modules(path)}
+    names = {it.split(".")[0] for path in modules() for it in imported_modules(path)}
     owners = packages_distributions()
     # An editable install has no list of its modules: its name is then the module's.
-    return {normalize(owner) for it in modules for owner in (it, *owners.get(it, ()))}
+    return {normalize(owner) for it in names for owner in (it, *owners.get(it, ()))}
 
 
 def test_every_runtime_dependency_is_imported_by_the_program() -> None:

@@ -4,13 +4,12 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "pecia"
+from tests.house.source_tree import SOURCE, modules, parsed, source_text
+
 FEATURES = sorted(it.parent for it in (SOURCE / "features").glob("*/__init__.py"))
 FOLDER_WALL = 16
 
@@ -35,15 +34,6 @@ EXCEPTIONS = {
 DATA_FOLDERS = {
     "wiki/workflows": "texts that are served as they are, by name",
 }
-
-
-def modules(folder: Path = SOURCE) -> list[Path]:
-    return sorted(folder.rglob("*.py"))
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def shown(path: Path) -> str:
@@ -103,7 +93,7 @@ def test_a_feature_has_a_readme_and_its_declaration(feature: Path) -> None:
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda it: it.name)
 def test_a_feature_holds_modules_packages_and_what_its_modules_load(feature: Path) -> None:
     """A text lies beside the module that names it; a folder is a package, or a listed one."""
-    text = "\n".join(it.read_text(encoding="utf-8") for it in feature.glob("*.py"))
+    text = "\n".join(source_text(it) for it in feature.glob("*.py"))
     strays: list[str] = []
     for it in feature.iterdir():
         if it.is_dir():
@@ -180,5 +170,5 @@ def _is_loaded_beside(query: Path) -> bool:
     package = ".".join(("pecia", *query.parent.relative_to(SOURCE).parts))
     calls = [f'load_queries("{package}", "{query.name}")']
     calls += [f'load_queries("{package}")'] if query.name == "queries.sql" else []
-    texts = [it.read_text(encoding="utf-8") for it in query.parent.glob("*.py")]
+    texts = [source_text(it) for it in query.parent.glob("*.py")]
     return any(call in text for call in calls for text in texts)

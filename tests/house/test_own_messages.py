@@ -2,14 +2,12 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import pecia
 from pecia.kernel import errors
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.redaction import redact
+from tests.house.source_tree import SOURCE, modules, parsed
 
-SOURCES = Path(pecia.__file__).parent
 ERRORS = {
     name for name, it in vars(errors).items() if isinstance(it, type) and issubclass(it, PeciaError)
 }
@@ -50,10 +48,10 @@ def literals(tree: ast.Module) -> Iterator[str]:
 
 def test_no_message_of_ours_is_redacted() -> None:
     found = {
-        (path.relative_to(SOURCES).as_posix(), text)
-        for path in SOURCES.rglob("*.py")
+        (path.relative_to(SOURCE).as_posix(), text)
+        for path in modules()
         if "redaction" not in path.parts
-        for text in literals(ast.parse(path.read_text("utf-8")))
+        for text in literals(parsed(path))
         if redact(text) != text
     }
     assert found == set()

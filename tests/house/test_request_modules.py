@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pecia.adapters.embedding.onnx import ModelTokenizer
 from pecia.app import authentication
 from pecia.features.hub import dynamic_tools
 from pecia.interfaces.http.app import build_http_app
@@ -19,17 +20,15 @@ from tests.house.request_modules import module_recorder, search
 
 pytestmark = pytest.mark.anyio
 
-MAX_BEFORE_APP = 12
+MAX_BEFORE_APP = 11
 """From the first byte to the hand-over to the app."""
-MAX_OF_CALLS = 20
-"""Of interfaces, app and `kernel/tool`: what every call of a tool passes."""
-MAX_IN_ALL = 57
-"""With the search, the store and the audit log."""
-
-CALLS = ("interfaces.", "app.", "kernel.tool.")
+MAX_AROUND_TOOL = 27
+"""Before and after the tool: what every call passes, with authentication, limits and audit."""
+MAX_IN_ALL = 55
+"""With the tool: search, store, embedder, and the answer within its budget."""
 
 
-async def test_an_mcp_search_passes_few_modules_and_finds_its_tool_once(
+async def test_an_mcp_search_passes_few_modules_and_does_nothing_twice(
     house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Warm, however slow the machine: these two caches live one second.
@@ -53,10 +52,12 @@ async def test_an_mcp_search_passes_few_modules_and_finds_its_tool_once(
             await search(asgi, house.bo_token)
             found = await recorder.measure(lambda: search(asgi, house.bo_token))
     assert found["result"]["structuredContent"]["hits"], found
-    for once in (EndpointViews.resolve, ToolView.lookup, may_call):
+    for once in (EndpointViews.resolve, ToolView.lookup, may_call, ModelTokenizer.encode):
         assert recorder.calls[once.__code__] == 1, once.__qualname__
-    before, every = [*recorder.before_app], [*recorder.before_app, *recorder.after]
-    calls = [it for it in every if it.startswith(CALLS)]
-    assert len(before) <= MAX_BEFORE_APP, before
-    assert len(calls) <= MAX_OF_CALLS, calls
-    assert len(every) <= MAX_IN_ALL, every
+    assert "kernel.corpus.search.search" not in recorder.around_tool
+    for modules, limit in (
+        (recorder.before_app, MAX_BEFORE_APP),
+        (recorder.around_tool, MAX_AROUND_TOOL),
+        (recorder.every, MAX_IN_ALL),
+    ):
+        assert len(modules) <= limit, [*modules]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.house.source_tree import ROOT, modules, parsed
+
 SOURCE = ROOT / "src"
 
 # Found by name at run time: commands by `cli/command_table.py`, words by the language's name.
@@ -47,12 +48,12 @@ class Statement:
 
 
 def test_nothing_in_src_is_there_for_its_tests_alone() -> None:
-    modules = {_name(it): [*_read(it)] for it in SOURCE.rglob("*.py")}
+    known = {_name(it): [*_read(it)] for it in modules()}
     scripts = [[*_read(it)] for it in (ROOT / "scripts").glob("*.py")]
-    used = {it for found in (*modules.values(), *scripts) for it in _references(found, modules)}
+    used = {it for found in (*known.values(), *scripts) for it in _references(found, known)}
     unused = {
         f"{module}:{name}"
-        for module, found in modules.items()
+        for module, found in known.items()
         for own in found
         for name in own.defines - ALLOWED.get(module, set())
         if (module, name) not in used
@@ -71,7 +72,7 @@ def _name(path: Path) -> str:
 
 def _read(path: Path) -> Iterator[Statement]:
     is_package = path.name == "__init__.py"
-    for statement in _statements(ast.parse(path.read_text(encoding="utf-8")).body):
+    for statement in _statements(parsed(path).body):
         reads: set[str] = set()
         imports: list[tuple[str, str, str]] = []
         for node in ast.walk(statement):

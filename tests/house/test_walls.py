@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "pecia"
+from tests.house.source_tree import ROOT, SOURCE, modules, parsed, source_text
+
 FILE_WALL = 600
 FUNCTION_WALL = 60
 LARGE_BYTES = 200_000
@@ -15,15 +15,11 @@ BANNED = {"utils", "helpers", "common", "misc", "manager", "service"}
 
 
 def python_files() -> list[Path]:
-    return [
-        it
-        for folder in ("src", "tests", "bench", "scripts")
-        for it in (ROOT / folder).rglob("*.py")
-    ]
+    return [it for folder in ("src", "tests", "bench", "scripts") for it in modules(ROOT / folder)]
 
 
 def long_functions(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or 0) - node.lineno + 1
             if lines > FUNCTION_WALL:
@@ -35,7 +31,7 @@ def test_no_file_is_over_the_wall() -> None:
     tall = {
         str(it.relative_to(ROOT)): lines
         for it in [*python_files(), *SOURCE.rglob("*.sql"), *web]
-        if (lines := len(it.read_text(encoding="utf-8").splitlines())) > FILE_WALL
+        if (lines := len(source_text(it).splitlines())) > FILE_WALL
     }
     assert tall == {}
 
@@ -45,9 +41,7 @@ def test_no_function_is_over_the_wall() -> None:
 
 
 def test_no_module_has_a_name_that_means_nothing() -> None:
-    assert [
-        it for it in SOURCE.rglob("*.py") if it.stem in BANNED or it.parent.name in BANNED
-    ] == []
+    assert [it for it in modules() if it.stem in BANNED or it.parent.name in BANNED] == []
 
 
 def test_nothing_is_large_but_the_models_and_their_words() -> None:
@@ -59,7 +53,7 @@ def test_nothing_is_large_but_the_models_and_their_words() -> None:
 
 
 def test_every_named_query_is_used() -> None:
-    text = "\n".join(it.read_text(encoding="utf-8") for it in SOURCE.rglob("*.py"))
+    text = "\n".join(source_text(it) for it in modules())
     unused: list[str] = []
     for path in SOURCE.rglob("*.sql"):
         for name in re.findall(r"^-- name: (\w+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
@@ -77,8 +71,7 @@ def _is_built(name: str, text: str) -> bool:
 def test_every_module_says_what_it_is_for() -> None:
     silent = [
         str(it.relative_to(ROOT))
-        for it in SOURCE.rglob("*.py")
-        if it.read_text(encoding="utf-8").strip()
-        and ast.get_docstring(ast.parse(it.read_text(encoding="utf-8"))) is None
+        for it in modules()
+        if source_text(it).strip() and ast.get_docstring(parsed(it)) is None
     ]
     assert silent == []

@@ -1,6 +1,7 @@
 """Rate limit per principal or address. Pure but for the clock it is given.
 
-Belongs to one event loop; it neither waits nor knows what a call is.
+A tenant has no rate limit of its own: `SlotLimits.tenant_running` bounds how many of its calls run
+at one time. Belongs to one event loop; it neither waits nor knows what a call is.
 """
 
 import time

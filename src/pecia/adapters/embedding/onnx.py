@@ -66,9 +66,12 @@ class OnnxEmbedder:
         self._threads = threads
         self._loading = anyio.Lock()
         self._loaded: _Model | None = None
+        self._dimension = 0
 
     async def dimension(self) -> int:
-        return (await self.embed([""])).shape[1]
+        if not self._dimension:
+            self._dimension = (await self.embed([""])).shape[1]
+        return self._dimension
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np

@@ -9,7 +9,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from pecia.app.app import App
 from pecia.app.operator.backups import Backups
@@ -100,9 +100,7 @@ def build_http_app(
         redirect_slashes=False,
         default=not_found,
     )
-    return EdgeMiddleware(
-        _dispatch_by_path(exact, rest), _edge_rules(app.settings.kernel, resources)
-    )
+    return EdgeMiddleware(rest, _edge_rules(app.settings.kernel, resources), exact)
 
 
 def _builtin_paths(
@@ -147,27 +145,11 @@ def _openapi(app: App) -> Handler:
     return answer
 
 
-def _dispatch_by_path(exact: Mapping[str, ASGIApp], rest: ASGIApp) -> ASGIApp:
-    """Exact paths by dict lookup, O(1) however many tools there are; patterns after that."""
-
-    async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
-        found = exact.get(scope["path"], rest) if scope["type"] == "http" else rest
-        await found(scope, receive, send)
-
-    return dispatch
-
-
 def _edge_rules(settings: KernelSettings, resources: Sequence[str]) -> EdgeRules:
-    longest_first = sorted(resources, key=len, reverse=True)
-
-    def resource_of(path: str) -> str:
-        fits = (it for it in longest_first if path == it or path.startswith(f"{it}/"))
-        return next(fits, "")
-
     return EdgeRules(
         hosts=TrustedHosts.from_settings(settings),
         trusted=settings.trusted_proxies,
         body=BodyLimits(settings.body_limit_bytes, BODY_IDLE_S, settings.request_timeout_s),
         public_url=settings.public_url,
-        resource_of=resource_of,
+        resources=resources,
     )

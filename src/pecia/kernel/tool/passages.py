@@ -18,8 +18,7 @@ from pecia.kernel.corpus.provenance import Provenance
 from pecia.kernel.corpus.search.excerpt import trim_to_words
 from pecia.kernel.corpus.search.hydrate import HydratedChunk, SearchHit
 from pecia.kernel.errors import Json
-from pecia.kernel.text.chunks.tables import find_table_header, row_start
-from pecia.kernel.text.span import Span
+from pecia.kernel.text.span import Span, split_lines
 from pecia.kernel.text.tokens import estimate_tokens
 from pecia.kernel.tool.model import Output, TextContent, ToolResult
 
@@ -66,7 +65,7 @@ class Excerpt:
     def prefix_at(self, start: int) -> str:
         """The header of the table that the text from there on is in the middle of."""
         prefix = self.core_prefix if start >= self.core.start else self.prefix
-        return find_table_header(self.text, start - self.start) or prefix
+        return _find_table_header(self.text, start - self.start) or prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,15 +258,34 @@ def _cut(excerpt: Excerpt, limit: int) -> Span:
 def _trim_to_sentences(text: str, span: Span, kept: Span) -> Span:
     """The span from the start of a row, sentence or word to the end of one; it loses little."""
     little = span.size // 4
-    start, end = row_start(text, span.start), span.end
+    start, end = _row_start(text, span.start), span.end
     if start == span.start > 0:
         first = _SENTENCE_END.search(text, start - 1, min(kept.start, start + little))
         start = first.end() if first else start
     if end < len(text):
         ends = list(_SENTENCE_END.finditer(text, max(kept.start + 1, end - little), end + 1))
-        row = row_start(text, end)
+        row = _row_start(text, end)
         end = row if kept.start < row < end else ends[-1].start() if ends else end
     return trim_to_words(text, Span(start, end), Span(min(kept.start, end), min(kept.start, end)))
+
+
+def _row_start(text: str, at: int) -> int:
+    """The start of the row of a pipe table that a position is in; else the position."""
+    start = text.rfind("\n", 0, at) + 1
+    return start if text.startswith("|", start) else at
+
+
+def _find_table_header(text: str, at: int) -> str:
+    """The header of the pipe table whose rows a position is among; empty if it is in none."""
+    top = start = _row_start(text, at)
+    while text.startswith("|", start):
+        top = start
+        if start == 0:
+            break
+        start = text.rfind("\n", 0, start - 1) + 1
+    header = split_lines(text[top:at])[:2]
+    is_table = len(header) == 2 and _TABLE_RULE.fullmatch(header[1].strip()) is not None
+    return "".join(header) if is_table else ""
 
 
 def _clip(span: Span, to: Span) -> Span:
@@ -517,4 +535,5 @@ def _words(chunk: HydratedChunk) -> list[str]:
     return chunk.text.split()
 
 
+_TABLE_RULE = re.compile(r"\|[\s:|-]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")

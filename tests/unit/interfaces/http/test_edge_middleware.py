@@ -26,7 +26,6 @@ RULES = EdgeRules(
     trusted=(ip_network("10.0.0.0/8"),),
     body=BodyLimits(max_bytes=100, idle_s=5, total_s=5),
     public_url=None,
-    resource_of=lambda path: "",
 )
 
 

@@ -1,5 +1,5 @@
-"""The local name of an upstream tool, also where two servers have a tool of the same name: bare,
-prefixed, or none. Pure.
+"""The local name of an upstream tool: bare, or after a name collision (two servers have a tool of
+the same name) prefixed, or none. Pure.
 
 A name is assigned once, when the tool is approved, and stays: later tools get another.
 """

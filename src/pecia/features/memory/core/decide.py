@@ -1,5 +1,6 @@
-"""What to do with a new text, decided without a model: keep it beside the others, as a newer
-version of one, as another wording of one, or not at all because one has its words. Pure.
+"""Deduplication: what to do with a new text, decided without a model. It is kept beside the
+others, as a newer version of one, as another wording of one, or not at all because one has its
+words. Pure.
 
 No text is lost by any of it: a version that was superseded and another wording stay readable.
 """

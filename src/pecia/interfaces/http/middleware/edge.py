@@ -1,9 +1,9 @@
-"""The outermost middleware, one pass for every request: client address, Host and Origin, size and
-read timeout of the body, headers of the response. It knows no tool and no caller.
+"""The edge, one pass for every request: client address, Host and Origin, size and read timeout of
+the body, headers of the response; then the app of the path. It knows no tool and no caller.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
@@ -203,16 +203,27 @@ class EdgeRules:
     trusted: tuple[IpNetwork, ...]
     body: BodyLimits
     public_url: str | None
-    resource_of: Callable[[str], str]
-    """The protected endpoint that a path belongs to."""
+    resources: Sequence[str] = ()
+    """The paths of protected endpoints, each with all below it. The longest that fits counts."""
+
+    def resource_of(self, path: str) -> str:
+        """The protected endpoint that a path belongs to; empty for none."""
+        fits = (it for it in self.resources if path == it or path.startswith(f"{it}/"))
+        return max(fits, key=len, default="")
 
 
 class EdgeMiddleware:
-    """ASGI middleware: rejects malformed requests, logs one line, adds headers."""
+    """ASGI middleware: rejects malformed requests, logs one line, adds headers.
 
-    def __init__(self, inner: ASGIApp, rules: EdgeRules) -> None:
+    Exact paths are served by dict lookup, O(1) however many tools there are; all else by `inner`.
+    """
+
+    def __init__(
+        self, inner: ASGIApp, rules: EdgeRules, exact: Mapping[str, ASGIApp] | None = None
+    ) -> None:
         self._inner = inner
         self._rules = rules
+        self._exact = exact or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         # A copy: uvicorn appends trailers to its own list, and trailers are not headers.
@@ -249,7 +260,12 @@ class EdgeMiddleware:
             await self._with_cors(headers, reply)(scope, body, reply)
             return
         check_length(headers.get("content-length"), self._rules.body)
-        await self._inner(scope, body, reply)
+        await self._app_of(scope)(scope, body, reply)
+
+    def _app_of(self, scope: Scope) -> ASGIApp:
+        if scope["type"] != "http":
+            return self._inner
+        return self._exact.get(scope["path"], self._inner)
 
     def _with_cors(self, headers: Mapping[str, str], reply: ResponseSender) -> ASGIApp:
         """The app for an origin in `allowed_origins`: the operator trusts it with every header.
@@ -261,7 +277,7 @@ class EdgeMiddleware:
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             try:
                 check_length(headers.get("content-length"), self._rules.body)
-                await self._inner(scope, receive, send)
+                await self._app_of(scope)(scope, receive, send)
             except ClientDisconnect:
                 raise
             except Exception as failure:

@@ -26,25 +26,6 @@ def build_markdown_table(text: str, rows: Span, before: Span | None) -> TextTabl
     return TextTable(Span(start, rows.end), Span(start, rows.start + sum(map(len, header))))
 
 
-def row_start(text: str, at: int) -> int:
-    """The start of the row of a pipe table that a position is in; else the position."""
-    start = text.rfind("\n", 0, at) + 1
-    return start if text.startswith("|", start) else at
-
-
-def find_table_header(text: str, at: int) -> str:
-    """The header of the pipe table whose rows a position is among; empty if it is in none."""
-    top = start = row_start(text, at)
-    while text.startswith("|", start):
-        top = start
-        if start == 0:
-            break
-        start = text.rfind("\n", 0, start - 1) + 1
-    header = split_lines(text[top:at])[:2]
-    is_table = len(header) == 2 and _RULE.fullmatch(header[1].strip()) is not None
-    return "".join(header) if is_table else ""
-
-
 def is_caption(paragraph: str) -> bool:
     """One short line that says "Table 3", ends in a colon, or is bold as a whole."""
     line = paragraph.strip()
@@ -131,4 +112,3 @@ _WIDE_GAP = re.compile(r" {2,}")
 _NUMBER = re.compile(r"(?<![\w.,])[-–(]?[$€£]? ?\d[\d.,]*+%?\)?")
 _ENDS_IN_NUMBER = re.compile(r"(?:\d[%)]?|[—–-])\s*$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_RULE = re.compile(r"\|[\s:|-]+")
