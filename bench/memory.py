@@ -3,7 +3,7 @@
 The label sets of `bench/memories/labels`; LoCoMo and BEAM from `../shared/data`, beside the
 project, with plain BM25 in the same run; latencies at 3,000 memories and, with
 `PECIA_BENCH_MEMORIES=100000`, at more. `PECIA_BENCH_PARTS=labels,locomo` runs some parts,
-`PECIA_BENCH_CHATS=10:20` those chats of BEAM.
+`PECIA_BENCH_CHATS=10:20` those chats of BEAM, `PECIA_BENCH_CONVERSATIONS=0:2` those of LoCoMo.
 """
 
 import os
@@ -33,6 +33,7 @@ TARGETS = {
 PARTS = ("labels", "fresh", "fresh2", "fresh3", "fresh4", "locomo", "beam", "speed")
 MEMORIES = int(os.environ.get("PECIA_BENCH_MEMORIES", "3000"))
 CHATS = slice(*map(int, os.environ.get("PECIA_BENCH_CHATS", "0:20").split(":")))
+CONVERSATIONS = range(*map(int, os.environ.get("PECIA_BENCH_CONVERSATIONS", "0:5").split(":")))
 CALLS = 200
 
 
@@ -51,7 +52,7 @@ def measure(client: MemoryClient, parts: tuple[str, ...]) -> dict[str, Any]:
             half: measure_labels(client, half) for half in ("fresh4 seen", "fresh4 held")
         }
     if "locomo" in parts:
-        found["locomo"] = _from_data("locomo", lambda: measure_locomo(client))
+        found["locomo"] = _from_data("locomo", lambda: measure_locomo(client, CONVERSATIONS))
     if "beam" in parts:
         found["beam"] = _from_data("beam-100k", lambda: measure_beam(client, CHATS))
     if "speed" in parts:

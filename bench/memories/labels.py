@@ -10,7 +10,8 @@ written by the author of ADR 104, who knew the ADRs but not yet the code, before
 The second half was compared once, pair by pair, when the rules were done; not yet through a server.
 `fresh4` was written before the code was read, by the author of the rules of ADR 126: facts in three
 wordings, and close but different facts (`near_misses`). Its second half was
-compared once, by pairs.
+compared once, by pairs. `corrections` was written, in ten languages, before the code was read, by
+the author of the rules of ADR 143; its second half was run once, when they were done.
 """
 
 import re
@@ -65,6 +66,7 @@ def measure_labels(client: MemoryClient, half: Half) -> dict[str, Any]:
         "near_misses": measure_misses,
         "negations": measure_negations,
         "updates": measure_updates,
+        "corrections": measure_corrections,
         "attributes": measure_attributes,
         "utterances": measure_utterances,
         "paraphrases": measure_paraphrases,
@@ -133,6 +135,37 @@ def measure_updates(client: MemoryClient, half: Half) -> dict[str, Any]:
         wrong += [f"{question} -> {first}"] if first != new else []
     share = 1 - len(wrong) / len(rows)
     return {"updates": len(rows), "newest first": round(share, 4), "wrong": wrong, "lost": lost}
+
+
+def measure_corrections(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """A statement among others of its language, then a correction of it or something like one:
+    only what was corrected ends, and everything stays readable."""
+    rows, missed = read_labels("corrections", half), list[str]()
+    wrong, lost = list[str](), list[str]()
+    ended = right = 0
+    for language, label, _, old, new in rows:
+        there = client.within(f"corrections-{uuid4().hex}")
+        beside = dict.fromkeys(it[3] for it in rows if it[0] == language and it[3] != old)
+        for text in (*beside, old, new):
+            there.store([text])
+        known = {it["text"]: it for it in there.listed(include=["superseded"])}
+        over = {text for text, it in known.items() if it["valid_to"]}
+        ended += len(over)
+        right += len(over & {old}) if label == "correction" else 0
+        missed += [f"{old} -> {new}"] if label == "correction" and old not in over else []
+        wrong += [f"{it} -> {new}" for it in over if label != "correction" or it != old]
+        said = (*beside, old)
+        lost += [it for it in said if it not in known]
+        lost += [new] if not any(it.startswith(new) for it in known) and "?" not in new else []
+    wanted = sum(it[1] == "correction" for it in rows)
+    return {
+        "texts": len(rows),
+        "precision": round(right / max(1, ended), 4),
+        "recall": round(right / max(1, wanted), 4),
+        "missed": missed,
+        "wrong": wrong,
+        "lost": lost,
+    }
 
 
 def measure_attributes(client: MemoryClient, half: Half) -> dict[str, Any]:

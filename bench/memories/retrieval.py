@@ -67,10 +67,12 @@ def read_locomo() -> dict[int, Conversation]:
     return found
 
 
-def measure_locomo(client: MemoryClient) -> dict[str, Any]:
+def measure_locomo(client: MemoryClient, conversations: range) -> dict[str, Any]:
     """Sessions as one memory each, and turns as one memory each: are the right sessions found?"""
     tallies: dict[str, Tally] = defaultdict(Tally)
     for number, talk in read_locomo().items():
+        if number not in conversations:
+            continue
         half = "tuned on" if number in TUNED_ON else "held back"
         for kind in ("sessions", "turns"):
             texts, owners = _store_locomo(client, number, talk, kind)

@@ -137,3 +137,43 @@ async def test_it_is_marked_or_kept(
         await memories.remember(memories.bo, TEXT)
         [it] = (await memories.call(memories.bo, "memory_list"))["memories"]
         assert (it["text"], it["metadata"].get("has_personal_data")) == (TEXT, marks)
+
+
+async def _marks(memories: Memories, id_: str) -> tuple[bool, list[str] | None]:
+    found = (await memories.call(memories.bo, "memory_get", id=id_))["memory"]["metadata"]
+    return "has_secret" in found, found.get("has_personal_data")
+
+
+@pytest.mark.anyio
+async def test_marks_are_those_of_the_text_that_took_the_place(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
+    flags = {"memory.personal_data": "mark", "memory.secrets": "mark"}
+    secret = "The password of the router is hunter2-Blue."
+    async with open_memories(database, tmp_path / "home", **flags) as memories:
+        bo = memories.bo
+        made = await memories.remember(bo, f"{TEXT} {secret}")
+        first = made["memory"][0]["id"]
+        assert await _marks(memories, first) == (True, ["iban"])
+        edited = await memories.call(bo, "memory_edit", id=first, text="Refunds go to the canteen.")
+        second = edited["memory"]["id"]
+        assert await _marks(memories, second) == (False, None)
+        edited = await memories.call(bo, "memory_edit", id=second, text=TEXT, tags=["money"])
+        third = edited["memory"]["id"]
+        assert await _marks(memories, third) == (False, ["iban"])
+        page = (await memories.call(bo, "memory_page"))["text"]
+        saved = await memories.call(bo, "memory_page_save", text=page.replace(IBAN, "the safe"))
+        assert await _marks(memories, saved["changed"][third]) == (False, None)
+        assert await _marks(memories, first) == (True, ["iban"])
+
+
+@pytest.mark.anyio
+async def test_a_correction_has_no_marks_of_what_it_corrects(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
+    flags = {"memory.personal_data": "mark"}
+    async with open_memories(database, tmp_path / "home", **flags) as memories:
+        await memories.remember(memories.bo, "Our contact is ana@example.org.")
+        made = await memories.remember(memories.bo, "Our contact is now Bo.")
+        assert made["memory"][0]["event"] == "UPDATE"
+        assert await _marks(memories, made["memory"][0]["id"]) == (False, None)

@@ -79,6 +79,9 @@ class OnnxEmbedder:
         if not texts:
             return np.zeros((0, await self.dimension()), np.float32)
         model = await self._model()
+        if len(texts) == 1:
+            # A query: one thread for all of it.
+            return await run_sync(model.embed_one, texts[0])
         ids = await run_sync(model.tokens.encode, texts)
         rows: list[Vectors] = [np.empty(0, np.float32)] * len(texts)
         # A thread for each batch and not for all: a query waits for one batch at most, and a
@@ -102,6 +105,9 @@ class _Model:
         self.alone = files.alone
         self.session = _session(files, threads)
         self.inputs: set[str] = {it.name for it in self.session.get_inputs()}
+
+    def embed_one(self, text: str) -> Vectors:
+        return self.vectors(self.tokens.encode([text]))
 
     def vectors(self, ids: Sequence[Sequence[int]]) -> Vectors:
         import numpy as np

@@ -50,12 +50,16 @@ class PolyglotEmbedder:
         import numpy as np
 
         english = [self._is_english(it) for it in texts]
-        vectors = np.zeros((len(texts), await self.dimension()), np.float32)
+        if len({*english}) < 2:
+            embedder = self._english if all(english) else self._others
+            return await embedder.embed(texts)
+        found: list[Vectors] = [np.empty(0, np.float32)] * len(texts)
         for embedder, chosen in ((self._english, True), (self._others, False)):
             rows = [at for at, it in enumerate(english) if it is chosen]
-            if rows:
-                vectors[rows] = await embedder.embed([texts[at] for at in rows])
-        return vectors
+            vectors = await embedder.embed([texts[at] for at in rows])
+            for at, vector in zip(rows, vectors, strict=True):
+                found[at] = vector
+        return np.stack(found)
 
     def _is_english(self, text: str) -> bool:
         return is_english(text, read_vocabulary(self._vocabulary))

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import orjson
 
 from pecia.features.memory.chat_model import DECISION_TIMEOUT_S, MemoryChatModel
-from pecia.features.memory.core.compare.relation import corrects, may_say_same
+from pecia.features.memory.core.compare.correction import is_correction
+from pecia.features.memory.core.compare.relation import may_say_same
 from pecia.features.memory.core.compare.restatement import extends, mentions, restates
 from pecia.features.memory.core.decide import Decision, MemoryCandidate, decide, has_new_facts
 from pecia.features.memory.core.verdict import ModelVerdict, parse_verdict
@@ -115,7 +116,7 @@ def is_lossless(event: MemoryEvent, fact: MemoryFact, target: MemoryCandidate) -
             return (
                 extends(fact.text, target.text)
                 or restates(fact.text, target.text)
-                or corrects(fact.text, target.text)
+                or is_correction(fact.text, target.text)
             )
         case MemoryEvent.NONE:
             return extends(target.text, fact.text) or restates(fact.text, target.text)

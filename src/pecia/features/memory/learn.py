@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from pecia.features.memory.core.compare.correction import needs_context, with_context
 from pecia.features.memory.core.compare.relation import may_say_same
 from pecia.features.memory.core.compare.restatement import restates
 from pecia.features.memory.core.compare.similarity import TermQuery
@@ -13,6 +14,7 @@ from pecia.features.memory.core.keys import SOURCE, is_own
 from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.secret_policy import (
     ScreenPolicy,
+    drop_marks,
     hide_text,
     refuse_text,
     screen_facts,
@@ -35,6 +37,7 @@ from pecia.features.memory.store import (
     find_restatements,
     get_memories,
     insert_memories,
+    load_latest,
     lock_user_memories,
     note_memories,
     to_canonical_text,
@@ -48,6 +51,8 @@ MIN_CANDIDATES = 20
 # What is to be forgotten is named in other words than it was said, but not in few of them.
 MIN_FORGOTTEN_COVERAGE = 0.99
 MIN_FORGOTTEN_COSINE = 0.75
+# What was said longer ago is not what `it` means.
+MAX_CONTEXT_AGE = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,7 @@ class Learner:
         self, call: Call, here: MemoryScope, facts: Sequence[MemoryFact], wanted: LearnPolicy
     ) -> list[LearnOutcome]:
         """One outcome per fact, in order. All are written or none."""
+        facts = await self._add_contexts(call, here, facts, wanted.kind)
         reasons = [refuse_text(it.text, self.policy) for it in facts]
         facts = [self._screen(it) for it in facts]
         refused = {it.text: why for it, why in zip(facts, reasons, strict=True) if why}
@@ -121,6 +127,26 @@ class Learner:
             learnt = await _DecisionWriter(call, here, wanted.kind, meaning).write(tx, plans)
         await self.growth.count(len(learnt))
         return learnt
+
+    async def _add_contexts(
+        self, call: Call, here: MemoryScope, facts: Sequence[MemoryFact], kind: MemoryKind
+    ) -> Sequence[MemoryFact]:
+        """The facts; one that corrects what it does not name has with it what was said before."""
+        places = {n for n, it in enumerate(facts) if needs_context(it.text)}
+        if not places or kind is MemoryKind.REASONING:
+            return facts
+        before: str | None = None
+        if 0 in places:
+            async with self.retriever.corpus.store.reading(call.caller) as tx:
+                latest = await load_latest(tx, here.folder(kind))
+            before = latest.text if latest and _is_said_before(latest, facts[0]) else None
+        known: list[MemoryFact] = []
+        for place, it in enumerate(facts):
+            if place in places and before is not None:
+                it = replace(it, text=with_context(it.text, hide_text(before, self.policy)))
+            known.append(it)
+            before = it.text
+        return known
 
     def _screen(self, fact: MemoryFact) -> MemoryFact:
         """The fact as it may be stored, marked if it has a secret or personal data."""
@@ -371,7 +397,7 @@ def _plan_candidate(plan: LearnPlan, fact: MemoryFact, meaning: TextEmbeddings) 
 def _lasting_facts(old: Memory) -> dict[str, Json]:
     """What a new version takes over: all but what is known of the old one's own making."""
     own = ("event", "confidence", "qualitySource", "supersedes", "old_memory", "revises")
-    return {name: it for name, it in old.facts.items() if name not in own}
+    return {name: it for name, it in drop_marks(old.facts).items() if name not in own}
 
 
 def _require_confidence(decision: Decision, rules: DecisionRules) -> Decision:
@@ -392,6 +418,14 @@ def _says_in_other_words(what: str, found: RankedMemory) -> bool:
     """Alike, and not another fact: one day or number tells two apart."""
     is_like = (found.cosine or 0.0) >= MIN_FORGOTTEN_COSINE
     return is_like and may_say_same(what, found.memory.text)
+
+
+def _is_said_before(memory: Memory, fact: MemoryFact) -> bool:
+    """Whether a memory was said just before a text, in the same conversation."""
+    session = fact.facts.get("sourceSessionId")
+    if session != memory.facts.get("sourceSessionId") or not memory.is_open:
+        return False
+    return timedelta() <= fact.times.said_at - memory.last_said_at <= MAX_CONTEXT_AGE
 
 
 def _now() -> datetime:

@@ -43,5 +43,11 @@ SELECT id, key FROM kernel.file
    AND key < %(before)s AND key ~ %(pattern)s
  ORDER BY key LIMIT %(most)s;
 
+-- name: latest
+-- The file that was written last: keys end in an id that is a time.
+SELECT id FROM kernel.file
+ WHERE tenant_id = kernel.tenant() AND source_id = 'memory' AND key >= %(prefix)s AND key < %(before)s
+ ORDER BY key DESC LIMIT 1;
+
 -- name: analyze_grown
 SELECT memory.analyze_grown();

@@ -68,11 +68,11 @@ class MemoryQuery:
     with_superseded: bool = False
     include_unlike: bool = False
 
-    def admits(self, memory: Memory) -> bool:
+    def admits(self, memory: Memory, now: datetime | None = None) -> bool:
         """Whether it is in the ranges and held at the time."""
         if not any(it.contains(memory.key) for it in self.ranges):
             return False
-        return self.with_superseded or memory.holds(self.as_of or datetime.now(UTC))
+        return self.with_superseded or memory.holds(self.as_of or now or datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,8 @@ class _Retrieval:
         read = await load_chunks(self.tx, new, self.near)
         files = [it for it in dict.fromkeys(it.file_id for it in read) if it not in self.memories]
         found = await get_memories_by_file(self.tx, files)
-        admitted = {it.file_id: it for it in found if self.question.admits(it)}
+        now = datetime.now(UTC)
+        admitted = {it.file_id: it for it in found if self.question.admits(it, now)}
         self.outside += len(found) - len(admitted)
         self.memories |= admitted
         self.files |= {it.id: it.file_id for it in read if it.file_id in self.memories}

@@ -195,6 +195,14 @@ async def list_memories(tx: Transaction, area: KeyRange, after: str, limit: int)
     return await get_memories_by_file(tx, [row["id"] for row in rows])
 
 
+async def load_latest(tx: Transaction, folder: MemoryFolder) -> Memory | None:
+    """The memory that was written last in the folder."""
+    prefix = folder.project_prefix
+    params = {"prefix": prefix, "before": prefix_upper_bound(prefix)}
+    rows = await tx.fetch_all(SQL["latest"], **params)
+    return next(iter(await get_memories_by_file(tx, [row["id"] for row in rows])), None)
+
+
 def range_params(area: KeyRange) -> dict[str, Any]:
     """The range as SQL parameters. Ranges can use the index under row-level security."""
     return {

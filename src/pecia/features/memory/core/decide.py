@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from pecia.features.memory.core.compare.correction import corrects_in_words
 from pecia.features.memory.core.compare.relation import corrects, says_same
 from pecia.features.memory.core.compare.restatement import extends, restates
 from pecia.features.memory.core.compare.similarity import term_overlap
@@ -21,6 +22,7 @@ QualitySource: TypeAlias = Literal["similarity", "llm", "heuristic"]
 
 EXACT_SIMILARITY = 0.9
 MIN_ECHO_CHARS = 12
+CORRECTED = "it says that it replaces the memory"
 # What the answer of a search says around the memories.
 ECHO_WORDS = VOCABULARY["echo"] | {""}
 _COUNT = re.compile(r"\b\d{1,3} (memor(?:y|ies)|results?)\b")
@@ -113,8 +115,11 @@ def _find_superseded(
         return Decision(MemoryEvent.UPDATE, 0.75, "it repeats the memory and adds to it", best.id)
     for it in same:
         if corrects(text, it.text):
-            return Decision(MemoryEvent.UPDATE, 0.7, "it says that it replaces the memory", it.id)
-    return None
+            return Decision(MemoryEvent.UPDATE, 0.7, CORRECTED, it.id)
+    corrected = {it.id for it in same if corrects_in_words(text, it.text)}
+    # Of several that it may mean, none is ended.
+    target = corrected.pop() if len(corrected) == 1 else None
+    return Decision(MemoryEvent.UPDATE, 0.7, CORRECTED, target) if target else None
 
 
 def _find_wording(text: str, same: Sequence[MemoryCandidate]) -> Decision | None:

@@ -34,7 +34,11 @@ class MemoryFolder:
         return folder_of(self.mode)
 
     def key(self, id_: UUID) -> str:
-        return f"{self.prefix}{encode_segment(self.project)}/{id_}.md"
+        return f"{self.project_prefix}{id_}.md"
+
+    @property
+    def project_prefix(self) -> str:
+        return f"{self.prefix}{encode_segment(self.project)}/"
 
     @property
     def prefix(self) -> str:

@@ -78,6 +78,16 @@ def screen_marks(text: str, policy: ScreenPolicy) -> dict[str, Json]:
     return marks
 
 
+def replace_marks(facts: Mapping[str, Json], text: str, policy: ScreenPolicy) -> dict[str, Json]:
+    """What is known of a text that takes the place of another: its own marks, not those of the
+    other."""
+    return {**drop_marks(facts), **screen_marks(text, policy)}
+
+
+def drop_marks(facts: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: it for name, it in facts.items() if name not in (SECRET_FIELD, PERSONAL_FIELD)}
+
+
 _HIDING = ("redact", "refuse")
 
 

@@ -160,9 +160,12 @@ BEGIN
                             OFFSET 0) AS a;
         RETURN;
     END IF;
+    -- Materialized: a plan that is kept would parse the text of the vector again for every row.
     RETURN QUERY
-        SELECT c.id, c.file_id, 1 - (v.embedding OPERATOR(public.<=>) in_query::public.halfvec)
-          FROM unnest(in_chunks) AS asked (id)
+        WITH wanted AS MATERIALIZED (SELECT in_query::public.halfvec AS embedding)
+        SELECT c.id, c.file_id, 1 - (v.embedding OPERATOR(public.<=>) wanted.embedding)
+          FROM wanted
+               CROSS JOIN unnest(in_chunks) AS asked (id)
                CROSS JOIN LATERAL (SELECT * FROM kernel.chunk WHERE tenant_id = here AND chunk.id = asked.id OFFSET 0) AS c
                CROSS JOIN LATERAL (SELECT * FROM kernel.file WHERE tenant_id = here AND file.id = c.file_id OFFSET 0) AS f
                CROSS JOIN LATERAL (SELECT 1 FROM kernel.acl WHERE tenant_id = here AND acl.id = f.acl_id

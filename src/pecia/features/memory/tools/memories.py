@@ -12,7 +12,7 @@ from pydantic import Field
 from pecia.features.memory.core.format import format_time, list_texts
 from pecia.features.memory.core.keys import SOURCE, KeyRange, is_own, kind_of
 from pecia.features.memory.core.search.conversation import speaker_of
-from pecia.features.memory.core.secret_policy import screen_text
+from pecia.features.memory.core.secret_policy import replace_marks, screen_text
 from pecia.features.memory.embeddings import embed_texts
 from pecia.features.memory.model import Memory, MemoryDraft, MemoryKind
 from pecia.features.memory.scope import MemoryScope, resolve_scope
@@ -205,7 +205,8 @@ class MemoryTools:
             raise InvalidFormat('Field "text" is blank', field="text", expected="words")
         here = resolve_scope(call, self.settings)
         # The operator's setting: a session does not loosen it.
-        text = screen_text(text, self.settings.screen_policy, field="text") if text else None
+        policy, given = self.settings.screen_policy, text
+        text = screen_text(text, policy, field="text") if text else None
         meaning = await embed_texts(self.embedder, [text] if text else [])
         async with self.store.writing(call.caller, call.trace) as tx:
             await lock_user_memories(tx)
@@ -214,7 +215,8 @@ class MemoryTools:
             facts: dict[str, Json] = {**before.facts}
             if ask.tags is not None:
                 facts["tags"] = [*dict.fromkeys(ask.tags)]
-            if text and text != before.text:
+            if given and text and text != before.text:
+                facts = replace_marks(facts, given, policy)
                 id_ = await supersede_memory(tx, before, MemoryDraft(text, facts), meaning)
             else:
                 id_ = before.id

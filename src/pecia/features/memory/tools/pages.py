@@ -1,6 +1,6 @@
 """Standing pages: what holds now of a project or a person, and what an edit of it changes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +9,7 @@ from pydantic import Field
 from pecia.features.memory.core.keys import SOURCE, is_own
 from pecia.features.memory.core.page import EditedPage, is_about, parse_page, render_page
 from pecia.features.memory.core.page_items import PageLine, flatten
-from pecia.features.memory.core.secret_policy import screen_text
+from pecia.features.memory.core.secret_policy import drop_marks, screen_marks, screen_text
 from pecia.features.memory.embeddings import TextEmbeddings, embed_texts
 from pecia.features.memory.judge import DecisionRules
 from pecia.features.memory.learn import Learner, LearnPolicy, filter_texts
@@ -26,7 +26,7 @@ from pecia.features.memory.store import (
 from pecia.features.memory.tools.arguments import UNAUDITED, ShortName
 from pecia.features.memory.tools.memories import load_page, parse_memory_id
 from pecia.features.memory.tools.search import FEATURE
-from pecia.kernel.errors import InvalidFormat
+from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
@@ -127,12 +127,13 @@ class PageTools:
         async with corpus.store.reading(call.caller) as tx:
             edits = await _find_edits(tx, here, page.items.lines, saved)
         # A line that nobody edited stays as it is stored, whatever the policy is by now.
+        marks = {it.id: screen_marks(it.text, policy) for it in edits if it.id is not None}
         edits = [replace(it, text=screen_text(it.text, policy, field="text")) for it in edits]
         named = [it for it in edits if it.id is not None]
         meaning = await embed_texts(corpus.embedder, [it.text for it in named])
         async with corpus.store.writing(call.caller, call.trace) as tx:
             await lock_user_memories(tx)
-            await _change(tx, here, named, meaning, saved)
+            await _change(tx, here, named, meaning, marks, saved)
             await _end_missing(tx, here, ask, page, saved)
         texts, _ = filter_texts([it.text for it in edits if it.id is None])
         facts = [MemoryFact(it) for it in texts]
@@ -211,6 +212,7 @@ async def _change(
     here: MemoryScope,
     lines: Sequence[PageLine],
     meaning: TextEmbeddings,
+    marks: Mapping[str, Mapping[str, Json]],
     saved: SavedPageOut,
 ) -> None:
     known = await _get_named(tx, lines)
@@ -225,7 +227,8 @@ async def _change(
         if reason := _why_kept(here, memory, current):
             saved.kept.append(KeptLine(id=str(memory.id), reason=reason))
             continue
-        id_ = await supersede_memory(tx, memory, MemoryDraft(line.text, memory.facts), meaning)
+        facts = {**drop_marks(memory.facts), **marks.get(str(memory.id), {})}
+        id_ = await supersede_memory(tx, memory, MemoryDraft(line.text, facts), meaning)
         saved.changed[str(memory.id)] = str(id_)
 
 

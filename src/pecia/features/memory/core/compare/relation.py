@@ -203,8 +203,12 @@ _MARKS = re.compile(
     r"(?:^since\b|\b(?:now|no longer|any ?more|instead|from now on|as of|correction:|update:|"
     r"changed? (?:to|from)|moved? (?:to|from|back)|renamed? (?:to|from)|replaced? (?:by|with)|"
     r"switched (?:to|from)|postponed|delayed|extended|raised|increased|lowered|reduced|migrated|"
-    r"slips? to|sold|quit|gave up|left|actually|used to|stopped|changed our|changed my|"
-    r"jetzt|nicht mehr|stattdessen|ab sofort|désormais|maintenant|ahora|ya no)(?!\w))",
+    r"slips? to|sold|quit|gave up|left|actually|used to|stopped|changed our|changed my)(?!\w))",
+    re.IGNORECASE,
+)
+# `correction.py` knows what they say of other statements.
+_FOREIGN_MARKS = re.compile(
+    r"\b(?:jetzt|nicht mehr|stattdessen|ab sofort|désormais|maintenant|ahora|ya no)(?!\w)",
     re.IGNORECASE,
 )
 # What tells of a change without saying of what.
@@ -224,9 +228,10 @@ _VERBS = VOCABULARY["verbs"]
 
 @lru_cache(4096)
 def says_change(text: str) -> bool:
-    return _MARKS.search(text) is not None or _CHANGES.search(text) is not None
+    return any(it.search(text) is not None for it in (_MARKS, _FOREIGN_MARKS, _CHANGES))
 
 
+_SEVERAL = VOCABULARY["several"]
 _MOMENTS = VOCABULARY["times"] | VOCABULARY["months"] | {f"{it}s" for it in VOCABULARY["times"]}
 _IMPLIED = {line.split()[0]: line.split()[1:] for line in LINES["implied"]}
 _LIGHT_STEMS = frozenset(
@@ -243,6 +248,9 @@ def corrects(new: str, old: str) -> bool:
         return False
     mine, theirs = _subject(one), _subject(other)
     if mine is None or mine != theirs or _overlap(one, other) < 0.5:
+        return False
+    # Who speaks Italian now may speak French still.
+    if not _SEVERAL.isdisjoint(one.words) and not one.negations and "no longer" not in new.lower():
         return False
     return _tells_same(one, other)
 

@@ -62,6 +62,8 @@ _MOMENT = re.compile(
 )
 _PERIOD = re.compile(r"\bhow (?:often|long)\b|\buntil when\b", re.IGNORECASE)
 _PLACE = re.compile(r"\bwhere\b", re.IGNORECASE)
+_CONTRACTED_VERB = re.compile(r"['’](?:ve|d|m|re|ll|s)$")
+_HYPHENATED = re.compile(r"[a-z]+(?:-[a-z]+)+")
 _DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th)?[.,]?")
 _DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 _CLOCK = re.compile(r"\d{1,2}[:.h]\d\d|\d{1,2}(?:am|pm)|\d+(?:st|nd|rd|th)|(?:19|20)\d\d|q[1-4]")
@@ -72,6 +74,7 @@ class _Reading:
     """A text as it is compared. `keys` are those of all words that count: equal keys, the same
     word or one that means the same. `times`, `amounts` and `names` are its values."""
 
+    text: str
     words: tuple[str, ...]
     keys: tuple[frozenset[str], ...]
     all_keys: frozenset[str]
@@ -86,9 +89,19 @@ class _Reading:
     implied: frozenset[str]
     is_self: bool
     has_place: bool
-    replaces: bool
-    ends: bool
-    changes: bool
+
+    @property
+    def replaces(self) -> bool:
+        return _REPLACED.search(self.text) is not None
+
+    @property
+    def ends(self) -> bool:
+        return _ENDED.search(self.text) is not None
+
+    @property
+    def changes(self) -> bool:
+        # Asked of few: it takes as long as all the rest.
+        return says_change(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +125,7 @@ class VersionQuery:
         if restates(self.text, older):
             return False
         is_self = asked.is_self and new.is_self and old.is_self
-        if new.replaces and (shared or is_self) and _names_value(asked, new, old):
+        if (shared or is_self) and new.replaces and _names_value(asked, new, old):
             return True
         if asked.anchors & old.anchors - new.anchors - _words(new):
             return False
@@ -208,6 +221,7 @@ def _read(text: str) -> _Reading | None:
     stems = frozenset(map(stem, words))
     implied = frozenset(key for it in stems for key in _IMPLIED.get(it, ()))
     return _Reading(
+        text,
         tuple(words),
         keys,
         frozenset(key for it in keys for key in it).union(implied),
@@ -222,9 +236,6 @@ def _read(text: str) -> _Reading | None:
         implied,
         not _SELVES.isdisjoint(words),
         _has_place(words),
-        _REPLACED.search(text) is not None,
-        _ENDED.search(text) is not None,
-        says_change(text),
     )
 
 
@@ -232,9 +243,11 @@ def _split(text: str) -> list[str]:
     """The words in lower case, without the verb of a contraction: `i` of `I've`."""
     found: list[str] = []
     for word in read_statement(text).words:
-        word = re.sub(r"['’](?:ve|d|m|re|ll|s)$", "", word.strip("\"'“”()"))
+        word = word.strip("\"'“”()")
+        if not word.isalnum():
+            word = _CONTRACTED_VERB.sub("", word)
         # `on-call` is asked for as `on call`.
-        parts = word.split("-") if re.fullmatch(r"[a-z]+(?:-[a-z]+)+", word) else [word]
+        parts = word.split("-") if "-" in word and _HYPHENATED.fullmatch(word) else [word]
         found += [it for it in parts if it]
     return found
 

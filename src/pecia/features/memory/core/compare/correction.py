@@ -1,0 +1,315 @@
+"""Whether a statement says by its own words that it corrects another, in many languages. Pure.
+
+No grammar is known here: a correction repeats what the other is about and changes one value, or
+says of the whole of it that it no longer holds. Where anything else differs it is another fact.
+A correction that names nothing (`Actually it is Tuesdays now`) is stored with what was said before
+it, see `with_context`; that is then what it corrects, if it has one value of that kind.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from pecia.features.memory.core.compare.phrases import (
+    CHANGES,
+    CLAUSE,
+    COUNTED,
+    WORD,
+    PhraseLanguage,
+    PhraseReading,
+    PhraseWord,
+    ValueKind,
+    drop_light,
+    drop_phrases,
+    find_phrases,
+    guess_languages,
+    has_word,
+    phrase_places,
+    read_phrases,
+    split_phrase_words,
+)
+from pecia.features.memory.core.compare.relation import corrects
+
+MAX_WORDS = 30
+MAX_CHARS = 400
+# The words of a value, and those behind a number that measure it.
+MAX_VALUE_WORDS = 5
+MAX_UNIT_WORDS = 2
+MIN_FRAME_WORDS = 2
+MAX_ELLIPTIC_WORDS = 3
+MAX_CONTEXT_CHARS = 300
+
+_QUESTION = re.compile(r"[?？\u037e؟]\s*$")
+_NAMES = frozenset({ValueKind.NAME})
+_CONTEXT = re.compile(r"^(?P<said>.*\S) \(Re: (?P<context>.+)\)$", re.DOTALL)
+
+
+def is_correction(new: str, old: str) -> bool:
+    """By the rules for English or by those for many languages."""
+    return corrects(new, old) or corrects_in_words(new, old)
+
+
+def corrects_in_words(new: str, old: str) -> bool:
+    """Whether the newer statement corrects the other."""
+    said = _CONTEXT.match(new)
+    if said is not None:
+        is_context = said["context"] == flatten_context(old)
+        return is_context and any(
+            _corrects_value(said["said"], old, it) for it in guess_languages(said["said"])
+        )
+    return len(old) <= MAX_CHARS and any(
+        _ends(new, old, it) or _contrasts(new, old, it) or _replaces(new, old, it)
+        for it in _changed_in(new)
+    )
+
+
+def needs_context(text: str) -> bool:
+    """Whether a text corrects something that it does not name."""
+    if _CONTEXT.match(text):
+        return False
+    return any(_is_elliptic(text, it) for it in _changed_in(text))
+
+
+def with_context(text: str, before: str) -> str:
+    """The text with what was said before it, which it is about."""
+    context = flatten_context(before)
+    if len(context) > MAX_CONTEXT_CHARS:
+        context = f"{context[:MAX_CONTEXT_CHARS].rstrip()}…"
+    return f"{text} (Re: {context})"
+
+
+def flatten_context(text: str) -> str:
+    """In the order in which it was said, on one line."""
+    found = _CONTEXT.match(text)
+    plain = f"{found['context']} {found['said']}" if found else text
+    return " ".join(plain.split())
+
+
+def _ends(new: str, old: str, language: PhraseLanguage) -> bool:
+    """`Nadia no longer works in Leeds`: a clause that says the whole of the other, ended."""
+    was = Counter(it.plain for it in read_phrases(old, language, CHANGES).words)
+    if len(was) < 2:
+        return False
+    for clause in CLAUSE.split(new):
+        read = read_phrases(clause, language, ("ended", *CHANGES))
+        if "ended" in read.found and Counter(it.plain for it in read.words) == was:
+            return not _is_unsure(clause, language, ("ended", *CHANGES))
+    return False
+
+
+def _contrasts(new: str, old: str, language: PhraseLanguage) -> bool:
+    """`The fair is in May, not in June`: what no longer holds is named."""
+    clauses = CLAUSE.split(new)
+    for place, clause in enumerate(clauses):
+        words = split_phrase_words(clause, language)
+        for start, end, last in _find_denied(words, language):
+            denied = drop_light(words[end:last], language)
+            kept = _text((*words[:start], *words[last:]))
+            rest = " , ".join((*clauses[:place], kept, *clauses[place + 1 :]))
+            if denied and _denies(rest, old, denied, language):
+                return True
+    return False
+
+
+def _find_denied(
+    words: Sequence[PhraseWord], language: PhraseLanguage
+) -> Iterator[tuple[int, int, int]]:
+    """Where a contrast begins, and where what it denies begins and may end."""
+    for start, end in find_phrases(words, language, "contrast"):
+        # `Must not export`: a negation in the middle may be of anything.
+        if not start or end - start > 1:
+            yield start, end, len(words)
+    for start, end in find_phrases(words, language, "instead"):
+        for last in range(end + 1, min(end + MAX_VALUE_WORDS, len(words)) + 1):
+            yield start, end, last
+
+
+def _denies(main: str, old: str, denied: Sequence[PhraseWord], language: PhraseLanguage) -> bool:
+    read, was = read_phrases(main, language, CHANGES), read_phrases(old, language, ()).words
+    not_so = {it.plain for it in denied}
+    said = {it.plain for it in read.words}
+    left = [it for it in was if it.plain not in said]
+    if not not_so <= {it.plain for it in was} or not left:
+        return False
+    if len(left) == len(was) or not {it.plain for it in left} <= not_so:
+        return False
+    return bool(_value(read.words, was)) and not _is_unsure(main, language, CHANGES)
+
+
+def _replaces(new: str, old: str, language: PhraseLanguage) -> bool:
+    """`Since May we buy bread at Lang's`: the same with another value at its end, and words that
+    say that this is so now, or that what was said before was wrong."""
+    if _is_unsure(new, language, CHANGES):
+        return False
+    if find_phrases(split_phrase_words(new, language), language, "contrast"):
+        return False
+    # What is corrected may have been a correction itself.
+    was, placed = read_phrases(old, language, CHANGES).words, language.words["placed"]
+    for read in _read_parts(new, language):
+        if read.found and _changes_value(read, was, language):
+            return True
+        # A time may be told without them: `Takes place on Monday`, `is on Monday`.
+        bare = replace(read, words=tuple(it for it in read.words if it.low not in placed))
+        mine = [it for it in was if it.low not in placed]
+        if read.found and _changes_value(bare, mine, language, only_counted=True):
+            return True
+    return False
+
+
+def _read_parts(text: str, language: PhraseLanguage) -> list[PhraseReading]:
+    """The whole text, and each of its clauses. `No, …` says that something was wrong."""
+    clauses = [it for it in CLAUSE.split(text) if WORD.search(it)]
+    whole = " , ".join(clauses)
+    is_reply = {it.low for it in split_phrase_words(clauses[0], language)} <= language.words[
+        "reply"
+    ]
+    if is_reply and len(clauses) > 1:
+        clauses, whole = clauses[1:], " , ".join(clauses[1:])
+    parts = [read_phrases(it, language, CHANGES) for it in (whole, *clauses[len(clauses) == 1 :])]
+    weak = frozenset({"weak"}) if is_reply else frozenset[str]()
+    return [replace(it, found=it.found | weak) for it in parts]
+
+
+def _changes_value(
+    read: PhraseReading,
+    theirs: Sequence[PhraseWord],
+    language: PhraseLanguage,
+    *,
+    only_counted: bool = False,
+) -> bool:
+    """Whether both are the same but for one value of one kind, at the end of the older."""
+    mine = read.words
+    value, was = _value(mine, theirs), _value(theirs, mine)
+    if not value or not was or len(was) == len(theirs):
+        return False
+    if _frame(mine, value, language) != _frame(theirs, was, language):
+        return False
+    kinds = _kinds(mine, value, language), _kinds(theirs, was, language)
+    behind = len(theirs) - 1 - was[-1]
+    if kinds[0] == kinds[1] and kinds[0] <= {*COUNTED}:
+        is_one = _is_one(mine, value, language) and _is_one(theirs, was, language)
+        return len(kinds[0]) == 1 and behind <= MAX_UNIT_WORDS and is_one
+    # What is behind a value that is no number may be the verb of another subject.
+    if behind or only_counted or not {*COUNTED}.isdisjoint(kinds[0] | kinds[1]):
+        return False
+    if "wrong" in read.found:
+        return True
+    # Who speaks Italian now may speak French still.
+    if has_word(mine, language.words["many"]):
+        return False
+    new, old = mine[value[0]], theirs[was[0]]
+    are_names = kinds[0] | kinds[1] == _NAMES and _is_described(theirs, language)
+    if are_names and _has_one_name(new, old, language, is_moved="moved" in read.found):
+        return True
+    # Behind a preposition, and a verb that the subject has; with more words than those, anywhere.
+    frame = len(theirs) - len(was) - (old.lead not in language.light)
+    is_led = new.lead == old.lead and old.lead not in language.words["be"]
+    return is_led and frame >= MIN_FRAME_WORDS
+
+
+def _is_one(words: Sequence[PhraseWord], value: Sequence[int], language: PhraseLanguage) -> bool:
+    """Whether numbers are of one value, as `3 de mayo`: not where a verb is between them."""
+    copulas = language.words["be"]
+    later = [words[it] for it in value[1:]]
+    return all(it.lead not in copulas and it.lead_before not in copulas for it in later)
+
+
+def _is_described(words: Sequence[PhraseWord], language: PhraseLanguage) -> bool:
+    """`Our supplier`, not `Jonas`, who may be several things, and not `we`."""
+    lead = words[0].lead
+    return lead in language.light and lead not in language.words["speaker"]
+
+
+def _has_one_name(
+    new: PhraseWord, old: PhraseWord, language: PhraseLanguage, *, is_moved: bool
+) -> bool:
+    """`The supplier is Lang`, `the office is in Bonn`: one at a time."""
+    copulas = language.words["be"]
+    if old.lead in copulas:
+        return not is_moved
+    is_same = new.lead == old.lead
+    return old.lead_before in copulas and (is_same or (is_moved and old.lead in language.light))
+
+
+def _kinds(
+    words: Sequence[PhraseWord], value: Sequence[int], language: PhraseLanguage
+) -> frozenset[ValueKind]:
+    return frozenset(language.kind_of(words[it]) for it in value)
+
+
+def _corrects_value(said: str, old: str, language: PhraseLanguage) -> bool:
+    """Whether an elliptic correction has a value of a kind that the other has once."""
+    elliptic = _CONTEXT.match(old)
+    was = read_phrases(elliptic["said"] if elliptic else old, language, ()).words
+    known = {it.plain for it in read_phrases(old, language, ()).words}
+    new = [it for it in read_phrases(said, language, CHANGES).words if it.plain not in known]
+    if len(new) != 1:
+        return False
+    kind = language.kind_of(new[0])
+    return kind in COUNTED and sum(language.kind_of(it) is kind for it in was) == 1
+
+
+def _is_elliptic(text: str, language: PhraseLanguage) -> bool:
+    words = split_phrase_words(text, language)
+    if len(words) > MAX_WORDS or _is_unsure(text, language, CHANGES) or len(words) < 2:
+        return False
+    read = _read_parts(text, language)[0]
+    if not 0 < len(read.words) <= MAX_ELLIPTIC_WORDS:
+        return False
+    # A statement about the speaker has its subject.
+    if has_word(drop_phrases(words, language, CHANGES)[0], language.words["speaker"]):
+        return False
+    # A value, perhaps with its unit behind it.
+    if language.kind_of(read.words[0]) in COUNTED:
+        return not read.found.isdisjoint(("wrong", "weak", "now"))
+    return not read.found.isdisjoint(("wrong", "weak")) and len(read.words) == 1
+
+
+def _value(words: Sequence[PhraseWord], other: Sequence[PhraseWord]) -> list[int]:
+    """The places of the words that the other does not have; none where they are not together, or
+    too many."""
+    left = Counter(it.plain for it in other)
+    places: list[int] = []
+    for place, it in enumerate(words):
+        if left[it.plain]:
+            left[it.plain] -= 1
+        else:
+            places.append(place)
+    if not 0 < len(places) <= MAX_VALUE_WORDS or places[-1] - places[0] >= len(places):
+        return []
+    return places
+
+
+def _frame(words: Sequence[PhraseWord], value: Sequence[int], language: PhraseLanguage) -> object:
+    kept = [it.plain for place, it in enumerate(words) if place not in value]
+    # Characters mean little out of their order.
+    return kept if language.code == "zh" else Counter(kept)
+
+
+def _is_unsure(text: str, language: PhraseLanguage, known: Sequence[str]) -> bool:
+    """Whether a text is no plain statement of what holds, or adds to another."""
+    words = split_phrase_words(text, language)
+    left, _ = drop_phrases(words, language, known)
+    if any(find_phrases(left, language, it) for it in ("unsure", "also")):
+        return True
+    # `Until now` has a word of those that tell of a change.
+    return any(end - start > 1 for start, end in find_phrases(words, language, "unsure"))
+
+
+def _text(words: Sequence[PhraseWord]) -> str:
+    return " ".join(it.low for it in words)
+
+
+@lru_cache(256)
+def _changed_in(text: str) -> tuple[PhraseLanguage, ...]:
+    """The languages in which a text may tell of a change. Most texts do in none."""
+    if _QUESTION.search(text) or len(text) > MAX_CHARS:
+        return ()
+    kinds = ("ended", "contrast", "instead", "reply", *CHANGES)
+    return tuple(
+        language
+        for language in guess_languages(text)
+        if any(phrase_places(split_phrase_words(text, language), language, it) for it in kinds)
+    )

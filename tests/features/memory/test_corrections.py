@@ -1,0 +1,165 @@
+"""What is corrected no longer holds, in the words of many languages; another fact always does."""
+
+from typing import Any
+
+import pytest
+
+from pecia.features.memory.core.compare.correction import corrects_in_words, needs_context
+from tests.features.memory.conftest import Memories
+
+CORRECTED = [
+    (
+        "Der Zug nach Ulm fährt um 7:20.",
+        "Korrektur: Der Zug nach Ulm fährt um 7:50, nicht um 7:20.",
+    ),
+    ("Unser Makler ist Herr Vogt.", "Seit gestern ist unser Makler Herr Pohl."),
+    ("Léa habite à Metz.", "Léa n'habite plus à Metz."),
+    ("La réunion est prévue le 4 mai.", "La réunion est reportée au 11 mai."),
+    ("La llave está en el cajón.", "Perdón, me equivoqué: la llave está en el armario."),
+    ("O Rui trabalha no banco.", "O Rui já não trabalha no banco, agora trabalha na escola."),
+    ("Il corso è il 3 giugno.", "Il corso è stato spostato al 10 giugno."),
+    ("Onze bakker is Jansen.", "Sinds vorige week is onze bakker De Wit."),
+    ("Анна живёт в Омске.", "Анна больше не живёт в Омске."),
+    ("Wizyta jest 7 maja.", "Wizyta została przełożona na 14 maja."),
+    ("Mötet är på 12 våningen.", "Rättelse: mötet är på 14 våningen, inte 12."),
+    ("李明负责销售。", "李明不再负责销售了。"),
+    ("Das Limit ist jetzt 250.", "Das Limit ist jetzt 300."),
+    ("The fair is in the park.", "Correction: the fair is in the hall, not in the park."),
+]
+OTHERS = [
+    ("Der Zug nach Ulm fährt um 7:20.", "Der Zug nach Bonn fährt jetzt um 7:50."),
+    ("Jonas ist Lehrer.", "Jonas ist jetzt Vater."),
+    ("Wir nutzen Jenkins.", "Wir nutzen jetzt Grafana."),
+    ("Le budget 2024 est de 500 euros.", "Le budget 2025 est maintenant de 700 euros."),
+    ("Bis heute ist der Markt am Montag.", "Bis jetzt ist der Markt am Sonntag."),
+    ("Die Lampe ist blau.", "Die Lampe ist jetzt kaputt."),
+    ("Unser Makler ist Herr Vogt.", "Vielleicht ist unser Makler jetzt Herr Pohl."),
+    ("Léa habite à Metz.", "Le frère de Léa n'habite plus à Metz."),
+    ("Léa parle italien.", "Léa parle maintenant espagnol."),
+    ("La llave está en el cajón.", "La llave del coche está ahora en el armario."),
+    ("Il corso è il 3 giugno.", "Anche il seminario è stato spostato al 10 giugno."),
+    ("Onze bakker is Jansen.", "Onze slager is nu De Wit."),
+    ("Анна живёт в Омске.", "Если Анна больше не живёт в Омске, позвони мне."),
+    ("Wizyta jest 7 maja.", "Czy wizyta została przełożona na 14 maja?"),
+    ("李明负责销售。", "李明的哥哥不再负责销售了。"),
+    ("The room has 12 chairs.", "The room now has 3 windows."),
+    ("The tenant may export data.", "The tenant must not export data."),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), CORRECTED)
+def test_a_correction_is_told_by_its_words(old: str, new: str) -> None:
+    assert corrects_in_words(new, old)
+
+
+@pytest.mark.parametrize(("old", "new"), OTHERS)
+def test_another_fact_corrects_nothing(old: str, new: str) -> None:
+    assert not corrects_in_words(new, old)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Actually it is Tuesdays now.",
+        "Eigentlich ist sie jetzt dienstags.",
+        "En fait c'est le mardi maintenant.",
+        "На самом деле теперь по вторникам.",
+        "Sorry, I meant 21 degrees.",
+        "其实现在改到星期二了。",
+    ],
+)
+def test_a_correction_that_names_nothing_needs_what_was_said_before(text: str) -> None:
+    assert needs_context(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Actually the lift works.",
+        "We are in Berlin now.",
+        "Na verdade o elevador agora está funcionando.",
+        "Should it be Tuesdays now?",
+        "The limit is now 250.",
+    ],
+)
+def test_a_statement_with_a_subject_stands_alone(text: str) -> None:
+    assert not needs_context(text)
+
+
+@pytest.mark.anyio
+async def test_a_correction_in_another_language_takes_the_place_of_the_memory(
+    memories: Memories,
+) -> None:
+    await memories.remember(memories.bo, "Léa habite à Metz.", "Léa a deux chats.")
+    await memories.remember(memories.bo, "Léa n'habite plus à Metz, elle habite à Brest.")
+    listed = await memories.listed(memories.bo)
+    assert listed == ["Léa a deux chats.", "Léa n'habite plus à Metz, elle habite à Brest."]
+    known = await memories.listed(memories.bo, include=["superseded"])
+    assert "Léa habite à Metz." in known
+
+
+@pytest.mark.anyio
+async def test_a_correction_without_a_subject_is_found_by_what_it_corrects(
+    memories: Memories,
+) -> None:
+    await memories.remember(memories.bo, "Parking costs 3 euros.")
+    await memories.remember(memories.bo, "The gardening club meets on Mondays.")
+    made = await memories.remember(memories.bo, "Actually it is Tuesdays now.")
+    hits = await _search(memories, "When does the gardening club meet?")
+    assert hits[0]["text"].startswith("Actually it is Tuesdays now.")
+    assert hits[0]["old_memory"] == "The gardening club meets on Mondays."
+    assert "The gardening club meets on Mondays." not in [it["text"] for it in hits]
+    undo = made["summary"][0]["undo"]
+    await memories.call(memories.bo, "memory_undo", id=undo)
+    assert "The gardening club meets on Mondays." in await memories.listed(memories.bo)
+
+
+@pytest.mark.anyio
+async def test_a_correction_of_a_correction_is_one_too(memories: Memories) -> None:
+    await memories.remember(memories.bo, "The gardening club meets on Mondays.")
+    await memories.remember(memories.bo, "Actually it is Tuesdays now.")
+    await memories.remember(memories.bo, "Sorry, I meant Thursdays.")
+    [only] = await memories.listed(memories.bo)
+    assert only.startswith("Sorry, I meant Thursdays.")
+    assert "gardening club" in only
+
+
+@pytest.mark.anyio
+async def test_a_correction_of_another_kind_ends_nothing_and_keeps_its_context(
+    memories: Memories,
+) -> None:
+    await memories.remember(memories.bo, "The gardening club meets in the old barn.")
+    await memories.remember(memories.bo, "Actually it is Tuesdays now.")
+    listed = await memories.listed(memories.bo)
+    assert "The gardening club meets in the old barn." in listed
+    [other] = [it for it in listed if it.startswith("Actually")]
+    assert "The gardening club meets in the old barn." in other
+
+
+@pytest.mark.anyio
+async def test_nothing_of_another_project_or_another_day_is_the_context(
+    memories: Memories,
+) -> None:
+    long_ago = {"said_at": "2024-03-01T09:00:00Z"}
+    there = memories.within(project_name="choir")
+    await there.remember(memories.bo, "The choir meets on Mondays.")
+    await memories.within(project_name="garden").remember(
+        memories.bo, "The garden opens on Fridays.", memoryMetadata=long_ago
+    )
+    garden = memories.within(project_name="garden")
+    await garden.remember(memories.bo, "Actually it is Tuesdays now.")
+    assert "Actually it is Tuesdays now." in await garden.listed(memories.bo)
+    assert await there.listed(memories.bo) == ["The choir meets on Mondays."]
+
+
+@pytest.mark.anyio
+async def test_two_memories_that_a_correction_may_mean_both_stay(memories: Memories) -> None:
+    await memories.remember(memories.bo, "Wir kaufen unser Brot bei Huber.")
+    await memories.remember(memories.bo, "Wir kaufen unser Brot bei Moser.")
+    await memories.remember(memories.bo, "Seit gestern kaufen wir unser Brot bei Lang.")
+    assert len(await memories.listed(memories.bo)) == 3
+
+
+async def _search(memories: Memories, query: str) -> list[dict[str, Any]]:
+    found = await memories.call(memories.bo, "cipher_memory_search", query=query)
+    return found["results"]
