@@ -73,7 +73,8 @@ def measure() -> dict[str, Any]:
             asked = texts.questions[::STEP]
             found[language] = {it: hits_at(pecia, language, it, asked) for it in MODES}
             if language != "en":
-                found[language]["hybrid, to English"] = hits_at(pecia, "en", "hybrid", asked)
+                for mode in MODES:
+                    found[language][f"{mode}, to English"] = hits_at(pecia, "en", mode, asked)
             print(language, json.dumps(found[language]), flush=True)
     return found
 

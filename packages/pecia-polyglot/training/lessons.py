@@ -1,11 +1,8 @@
 """The training texts as tensors: pieces of each text, and the English text whose vector it gets."""
 
-import gzip
 import json
-import lzma
 import multiprocessing
 import os
-import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from texts import content, language_names, read_language
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -33,26 +31,6 @@ class Lessons:
     targets: Tensor
     languages: Tensor
     names: list[str]
-
-
-def content(path: Path) -> bytes:
-    """A file, packed or not."""
-    for suffix, unpack in ((".xz", lzma.decompress), (".gz", gzip.decompress)):
-        packed = path.with_name(path.name + suffix)
-        if packed.exists():
-            return unpack(packed.read_bytes())
-    return path.read_bytes()
-
-
-def read_language(folder: Path, name: str) -> tuple[list[str], Any]:
-    texts = content(folder / f"{name}.txt").decode().split("\n")[:-1]
-    steps = np.frombuffer(content(folder / f"{name}.num"), "<i4").astype(np.int64)
-    return texts, np.cumsum(steps)
-
-
-def language_names(folder: Path) -> list[str]:
-    found = {re.match(r"[a-z]+", it.name)[0] for it in folder.glob("*.txt*")}  # type: ignore[index]
-    return sorted(found - {"english"})
 
 
 def encode(tokenizer: Any, texts: list[str]) -> tuple[Any, Any]:

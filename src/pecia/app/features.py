@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pkgutil import resolve_name
 
+from pecia.adapters.embedding.factory import open_lexicon
+from pecia.adapters.embedding.settings import EmbedSettings
 from pecia.app.connectors import load_connectors
 from pecia.app.plugin_features import require_distinct, require_free, require_own_names
 from pecia.app.plugins import PluginSettings, describe_problem, load_feature_plugins
@@ -44,7 +46,13 @@ def build_features(
 ) -> tuple[Feature, ...]:
     """Every feature, ours and those of plugins. Each may use what those before it offer."""
     disabled = settings.part(PluginSettings).disabled
-    corpus = Corpus(store, ReaderCache(settings.kernel.home / "index"), embedder, lag=lag)
+    corpus = Corpus(
+        store,
+        ReaderCache(settings.kernel.home / "index"),
+        embedder,
+        lag=lag,
+        translator=open_lexicon(settings.part(EmbedSettings)),
+    )
     connectors = load_connectors(disabled).registry
     context = FeatureContext(settings, store, corpus, audit_log, keyring, connectors)
     context = _add_features(context, CONTENT_FEATURES)

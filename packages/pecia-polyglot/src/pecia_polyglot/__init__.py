@@ -9,6 +9,7 @@ DIMENSION = 384
 MAX_TOKENS = 256
 
 MODEL_SHA256 = "5eafd845858cfb86fbf0381cf76a336a89eae5571cce77239048632e72670ddf"
+LEXICON_SHA256 = "43c40e25ee820f8b7d0af0dd722d0625d1615f4bf1b5d9f9f987d48baa2f9d37"
 TOKENIZER_SHA256 = "714da34f7d8857770219c1e0cc08d5b96253628103a51f1514da3bc3465e4195"
 
 
@@ -20,3 +21,8 @@ def model_path() -> Path:
 def tokenizer_path() -> Path:
     """Byte pairs over 63 languages, with the signs around a text."""
     return Path(__file__).parent / "tokenizer.json"
+
+
+def lexicon_path() -> Path:
+    """Words of 30 languages with their translations into English, and trigrams of 64."""
+    return Path(__file__).parent / "lexicon.zip"

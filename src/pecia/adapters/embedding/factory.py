@@ -18,6 +18,7 @@ from pecia.kernel.corpus.vectors.embedder import Embedder
 
 if TYPE_CHECKING:
     from pecia.adapters.embedding.endpoint import EndpointEmbedder
+    from pecia.adapters.embedding.lexicon import Lexicon
 
 
 @asynccontextmanager
@@ -39,6 +40,15 @@ async def open_embedder(settings: EmbedSettings) -> AsyncGenerator[Embedder | No
         case "endpoint":
             async with _endpoint(settings) as embedder:
                 yield embedder
+
+
+def open_lexicon(settings: EmbedSettings) -> "Lexicon | None":
+    """The words of other languages in English, where the embedder knows them too."""
+    if choose_kind(settings.kind) != "polyglot":
+        return None
+    from pecia.adapters.embedding.lexicon import find_lexicon
+
+    return find_lexicon()
 
 
 def choose_kind(kind: Kind) -> ChosenKind:

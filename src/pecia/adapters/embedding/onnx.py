@@ -70,7 +70,7 @@ class OnnxEmbedder:
 
     async def dimension(self) -> int:
         if not self._dimension:
-            self._dimension = (await self.embed([""])).shape[1]
+            self._dimension = int((await self.embed([""])).shape[1])
         return self._dimension
 
     async def embed(self, texts: Sequence[str]) -> Vectors:

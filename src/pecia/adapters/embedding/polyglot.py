@@ -50,16 +50,14 @@ class PolyglotEmbedder:
         import numpy as np
 
         english = [self._is_english(it) for it in texts]
-        if len({*english}) < 2:
-            embedder = self._english if all(english) else self._others
-            return await embedder.embed(texts)
-        found: list[Vectors] = [np.empty(0, np.float32)] * len(texts)
+        if len(set(english)) <= 1:
+            # A query: nothing to put together, and no other model to wait for.
+            return await (self._english if all(english) else self._others).embed(texts)
+        vectors = np.zeros((len(texts), await self.dimension()), np.float32)
         for embedder, chosen in ((self._english, True), (self._others, False)):
             rows = [at for at, it in enumerate(english) if it is chosen]
-            vectors = await embedder.embed([texts[at] for at in rows])
-            for at, vector in zip(rows, vectors, strict=True):
-                found[at] = vector
-        return np.stack(found)
+            vectors[rows] = await embedder.embed([texts[at] for at in rows])
+        return vectors
 
     def _is_english(self, text: str) -> bool:
         return is_english(text, read_vocabulary(self._vocabulary))

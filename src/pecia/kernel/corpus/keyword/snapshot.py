@@ -1,6 +1,6 @@
 """One commit of an index, as it is searched. Immutable, so threads may share it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -29,7 +29,7 @@ from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query
 # Fetched beyond the limit, to resolve most ties at its end at once.
 _MARGIN = 8
 
-Terms: TypeAlias = Callable[[Query, Iterable[str]], Iterator[Weighted]]
+Terms: TypeAlias = Callable[[Query, Collection[str]], Iterator[Weighted]]
 """The terms of a query in texts of some languages."""
 
 _ID, _SCORE = attrgetter("id"), attrgetter("score")
@@ -92,6 +92,7 @@ class IndexSnapshot:
             for name, field, term in query_terms(query, languages)
             if name in ("stems", "cjk")
         ]
+        stems += (("stems_en", term) for it in query.translated for term, _ in it.terms)
         return self._rarity.rarity(stems, visible)
 
     def explain(

@@ -3,9 +3,12 @@
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
-from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize
+from pecia.kernel.corpus.keyword.analysis.tokenizer import AskedTerms, tokenize
+
+NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 # Farther apart than this, two words of a text do not stand together.
 _MAX_PROXIMITY = 8
@@ -52,13 +55,24 @@ class Evidence:
         )
 
 
-def measure_evidence(reading: CandidateText, asked: Sequence[str]) -> Evidence:
-    """What the reading says for these terms of a query, which come in its order."""
+def measure_best_evidence(reading: CandidateText, asked: Sequence[AskedTerms]) -> Evidence:
+    """What the reading says for the meaning of a query that it covers most of."""
+    found = [measure_evidence(reading, it.terms, it.aliases) for it in asked]
+    return max(found, key=lambda it: it.coverage)
+
+
+def measure_evidence(
+    reading: CandidateText, asked: Sequence[str], aliases: Mapping[str, str] = NO_ALIASES
+) -> Evidence:
+    """What the reading says for these terms of a query, which come in its order.
+
+    An alias in the reading stands for its term.
+    """
     if not asked:
         return Evidence()
-    title = frozenset(tokenize(reading.title, reading.language))
-    headings = frozenset(tokenize(reading.headings, reading.language))
-    places = _term_positions(tokenize(reading.text, reading.language), asked)
+    title = frozenset(tokenize_aliased(reading.title, reading.language, aliases))
+    headings = frozenset(tokenize_aliased(reading.headings, reading.language, aliases))
+    places = _term_positions(tokenize_aliased(reading.text, reading.language, aliases), asked)
     return Evidence(
         coverage=_share(asked, places.keys() | title | headings),
         proximity=_proximity(places, asked),
@@ -66,6 +80,12 @@ def measure_evidence(reading: CandidateText, asked: Sequence[str]) -> Evidence:
         title=_share(asked, title),
         headings=_share(asked, headings),
     )
+
+
+def tokenize_aliased(text: str, language: str, aliases: Mapping[str, str]) -> list[str]:
+    """The terms of a text, with those that aliases stand for."""
+    found = tokenize(text, language)
+    return [aliases.get(it, it) for it in found] if aliases else found
 
 
 def _term_positions(body: Sequence[str], asked: Sequence[str]) -> dict[str, list[int]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Protocol
 
-from pecia.kernel.corpus.keyword.analysis.tokenizer import TermToken, find_terms, tokenize_query
+from pecia.kernel.corpus.keyword.analysis.tokenizer import TermToken, find_terms, interpret_query
 from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.text.span import Span
 
@@ -136,11 +136,23 @@ def build_snippet(
 
     Without any of them, the beginning. It starts and ends between words where there are any.
     """
-    found = find_terms(text, tokenize_query(query, language), language)
+    found = _find_asked(text, query, language)
     core = _best_run(found, limit)
     span = trim_to_words(text, _whole_signs(text, _around(text, core, limit), core), core)
     inside = [it for it in found if span.start <= it.start and it.end <= span.end]
     return Snippet(span, span.of(text), tuple(_joined(inside)))
+
+
+def _find_asked(text: str, query: Query, language: str) -> list[TermToken]:
+    """Where the words of the query stand, or their translations where more of those do."""
+    found = [
+        [
+            TermToken(aliases.get(it.term, it.term), it.start, it.end)
+            for it in find_terms(text, (*terms, *aliases), language)
+        ]
+        for terms, aliases in interpret_query(query, language)
+    ]
+    return max(found, key=lambda tokens: len({it.term for it in tokens}))
 
 
 def _fit_window(text: str, hit: Span, wish: int, limit: int) -> Span:

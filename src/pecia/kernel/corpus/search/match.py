@@ -9,8 +9,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize
-from pecia.kernel.corpus.search.evidence import CandidateText, measure_evidence
+from pecia.kernel.corpus.keyword.analysis.tokenizer import AskedTerms
+from pecia.kernel.corpus.search.evidence import (
+    NO_ALIASES,
+    CandidateText,
+    measure_evidence,
+    tokenize_aliased,
+)
 
 # Where the best match is below this, nothing found answers: chosen for the best F1 of abstention on
 # the training queries, and within .03 of it on a collection that was left out of the fit.
@@ -36,11 +41,30 @@ HYBRID_WEIGHTS = MatchWeights(-3.549, 2.534, 0.498, 0.312, -0.745, 0.382, 2.771)
 LEXICAL_WEIGHTS = MatchWeights(-3.21, 3.115, 1.186, 1.197, -0.834, 1.164)
 
 
+def estimate_best_match(
+    reading: CandidateText,
+    asked: Sequence[AskedTerms],
+    rarity: Mapping[str, float],
+    cosine: float | None,
+) -> float:
+    """The same for the meaning of a query that the text answers best. A term is as rare as the
+    commonest of its aliases.
+    """
+    found: list[float] = []
+    for terms, aliases in asked:
+        known = {**rarity}
+        for alias, term in aliases.items():
+            known[term] = min(known.get(term, 1.0), rarity.get(alias, 1.0))
+        found.append(estimate_match(reading, terms, known if aliases else rarity, cosine, aliases))
+    return max(found)
+
+
 def estimate_match(
     reading: CandidateText,
     terms: Sequence[str],
     rarity: Mapping[str, float],
     cosine: float | None,
+    aliases: Mapping[str, str] = NO_ALIASES,
 ) -> float:
     """The probability that this text answers a query of these terms.
 
@@ -52,10 +76,10 @@ def estimate_match(
         return _sigmoid(weights.bias + weights.cosine * (cosine or 0.0))
     idf = {it: rarity.get(it, 1.0) for it in terms}
     text = f"{reading.title} {reading.headings} {reading.text}"
-    held = frozenset(tokenize(text, reading.language))
+    held = frozenset(tokenize_aliased(text, reading.language, aliases))
     found = sum(value for term, value in idf.items() if term in held)
     missing = max((value for term, value in idf.items() if term not in held), default=0.0)
-    evidence = measure_evidence(reading, terms)
+    evidence = measure_evidence(reading, terms, aliases)
     return _sigmoid(
         weights.bias
         + weights.coverage * found / (sum(idf.values()) or 1.0)

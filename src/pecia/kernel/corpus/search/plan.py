@@ -5,9 +5,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
+from typing import Protocol
 
 from pecia.kernel.corpus.keyword.query.globs import validate_search_glob
-from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query, parse_query
+from pecia.kernel.corpus.keyword.query.parser import (
+    NO_FILTER,
+    Filter,
+    Query,
+    TranslatedWord,
+    parse_query,
+)
 from pecia.kernel.corpus.search.rerank import RERANK_DEPTH
 from pecia.kernel.errors import InvalidFormat, InvalidInput
 
@@ -59,10 +66,20 @@ class SearchPlan:
     few_hits: int
 
 
-def build_plan(ask: SearchRequest) -> SearchPlan:
+class QueryTranslator(Protocol):
+    """Translates the words of a query into English."""
+
+    def translate(self, text: str) -> tuple[TranslatedWord, ...]:
+        """Nothing for a text in English. The same for the same text, and quickly again."""
+        ...
+
+
+def build_plan(ask: SearchRequest, translator: QueryTranslator | None = None) -> SearchPlan:
     """The plan of a request. A filter that is invalid or given twice is an error."""
     read = parse_strict_query(ask.query)
     within, query = merge_filters(ask, read.within), replace(read, within=NO_FILTER)
+    if translator is not None:
+        query = replace(query, translated=translator.translate(_translatable(ask.query, read)))
     end = ask.offset + ask.limit
     max_hits = max(MAX_CANDIDATES, end + 1)
     return SearchPlan(
@@ -74,6 +91,14 @@ def build_plan(ask: SearchRequest) -> SearchPlan:
         max_hits=max_hits,
         few_hits=RERANK_DEPTH if end < RERANK_DEPTH else max_hits,
     )
+
+
+def _translatable(text: str, read: Query) -> str:
+    """A text as it was typed, where all of it is words: its language is told by every one.
+    What is in quotation marks is asked for as it stands.
+    """
+    is_plain = read.within == NO_FILTER and not read.phrases and not read.titles
+    return text if is_plain else " ".join(read.words)
 
 
 @lru_cache(256)

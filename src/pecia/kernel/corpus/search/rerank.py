@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize_query
+from pecia.kernel.corpus.keyword.analysis.tokenizer import interpret_query
 from pecia.kernel.corpus.keyword.entry import KeywordHit
 from pecia.kernel.corpus.keyword.query.parser import Query
-from pecia.kernel.corpus.search.evidence import CandidateText, Evidence, measure_evidence
+from pecia.kernel.corpus.search.evidence import CandidateText, Evidence, measure_best_evidence
 from pecia.kernel.corpus.search.fuse import SEMANTIC_WEIGHT, FusedHit, combine_scores
 
 # How many candidates are read.
@@ -60,13 +60,11 @@ def rerank(
     Lexical scores are scaled by how much of the query the best lexical candidate covers. Otherwise
     the best of bad matches would score like a perfect one and outweigh the semantic score.
     """
-    terms: dict[str, tuple[str, ...]] = {}
     measured: list[tuple[FusedHit, CandidateText, Evidence]] = []
     for it in fused:
         if (reading := readings.get(it.id)) is not None:
-            if reading.language not in terms:
-                terms[reading.language] = tokenize_query(query, reading.language)
-            measured.append((it, reading, measure_evidence(reading, terms[reading.language])))
+            asked = interpret_query(query, reading.language)
+            measured.append((it, reading, measure_best_evidence(reading, asked)))
     trust = _lexical_trust(measured)
     found = [
         RankedHit(

@@ -5,12 +5,12 @@ Index results are hints: every hit is read under the caller's rights before it i
 that they may not see changes nothing in the answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.changelog import EMBEDDING_NODE_PREFIX
-from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize_query
+from pecia.kernel.corpus.keyword.analysis.tokenizer import find_translated, interpret_query
 from pecia.kernel.corpus.keyword.lag import IndexLag
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.corpus.search.evidence import CandidateText
@@ -23,8 +23,14 @@ from pecia.kernel.corpus.search.fuse import (
     fuse,
 )
 from pecia.kernel.corpus.search.hydrate import ChunkReader, HydratedChunk, SearchHit, build_hits
-from pecia.kernel.corpus.search.match import estimate_match
-from pecia.kernel.corpus.search.plan import SearchMode, SearchPlan, SearchRequest, build_plan
+from pecia.kernel.corpus.search.match import estimate_best_match
+from pecia.kernel.corpus.search.plan import (
+    QueryTranslator,
+    SearchMode,
+    SearchPlan,
+    SearchRequest,
+    build_plan,
+)
 from pecia.kernel.corpus.search.rerank import (
     RERANK_DEPTH,
     RankedHit,
@@ -70,6 +76,7 @@ class Corpus:
     visibility_cache: VisibilityCache = field(default_factory=VisibilityCache)
     lag: IndexLag | None = None
     policy: VisibilityPolicy = field(default_factory=VisibilityPolicy)
+    translator: QueryTranslator | None = None
 
     async def search(self, caller: Caller, ask: SearchRequest) -> SearchResult:
         """The answer, as the caller may see it at this moment."""
@@ -79,7 +86,7 @@ class Corpus:
 
     def prefetch(self, caller: Caller, ask: SearchRequest) -> Prefetch | None:
         """Start what needs no transaction, before one is opened."""
-        return self._indexes.prefetch(caller, build_plan(ask))
+        return self._indexes.prefetch(caller, build_plan(ask, self.translator))
 
     async def search_in(
         self,
@@ -89,7 +96,7 @@ class Corpus:
         prefetched: Prefetch | None = None,
     ) -> SearchResult:
         """Search in a transaction of that caller."""
-        plan = build_plan(ask)
+        plan = build_plan(ask, self.translator)
         # A source that is absent, hidden or switched off is an error, not an empty result.
         for source in sorted(plan.within.sources or ()):
             await catalog.get_enabled_source(tx, source)
@@ -108,7 +115,7 @@ class Corpus:
         page = [*assign_ranks(ranked[: plan.end])][ask.offset :]
 
         shown = await chunks.read([it.id for it, _ in page])
-        why = await self._explain(caller, plan, found, [it for it, _ in page], weight)
+        why = await self._explain(caller, plan, found, [it for it, _ in page], weight, shown)
         visible = [(shown[it.id], rank) for it, rank in page if it.id in shown]
         matches = await self._estimate_matches(caller, plan, found, visible, weight)
         hits = await build_hits(tx, visible, plan.query, matches, why)
@@ -147,8 +154,8 @@ class Corpus:
         )
         cosines = found.cosines if weight >= SEMANTIC_WEIGHT else NO_SCORES
         return {
-            id_: estimate_match(
-                text, tokenize_query(plan.query, text.language), rarity, cosines.get(id_)
+            id_: estimate_best_match(
+                text, interpret_query(plan.query, text.language), rarity, cosines.get(id_)
             )
             for id_, text in _candidate_texts(plan, {it.id: it for it, _ in page}).items()
         }
@@ -160,6 +167,7 @@ class Corpus:
         found: Candidates,
         page: Sequence[RankedHit],
         weight: float,
+        shown: Mapping[int, HydratedChunk],
     ) -> dict[int, dict[str, Json]]:
         """Why each hit of the page ranks where it does, if that was asked."""
         if not plan.ask.explain or not page:
@@ -177,6 +185,7 @@ class Corpus:
                 "cosine": it.cosine,
                 "trust": it.trust,
                 "evidence": asdict(it.evidence),
+                **_translated_words(plan, shown.get(id_)),
             }
             for id_, it in reasons.items()
         }
@@ -234,6 +243,15 @@ async def _rank(
         return diverse
     read = {it.id for it in chosen}
     return [*diverse, *rank_unread([it for it in fused if it.id not in read], ranked)]
+
+
+def _translated_words(plan: SearchPlan, chunk: HydratedChunk | None) -> dict[str, Json]:
+    """The words of the query that a text has in translation only, and which those are."""
+    if chunk is None:
+        return {}
+    text = " ".join((chunk.title, *chunk.headings, chunk.prefix, chunk.text))
+    found = find_translated(plan.query, text, chunk.language)
+    return {"translated": {word: [*terms] for word, terms in found.items()}} if found else {}
 
 
 def _candidate_texts(

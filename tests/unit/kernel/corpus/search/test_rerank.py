@@ -1,9 +1,11 @@
 """Evidence, and the last look at the best candidates."""
 
+from dataclasses import replace
+
 import pytest
 
 from pecia.kernel.corpus.keyword.analysis.tokenizer import find_terms, tokenize, tokenize_query
-from pecia.kernel.corpus.keyword.query.parser import parse_query
+from pecia.kernel.corpus.keyword.query.parser import TranslatedWord, parse_query
 from pecia.kernel.corpus.search.evidence import CandidateText, Evidence, measure_evidence
 from pecia.kernel.corpus.search.explain import explain, rank_moves
 from pecia.kernel.corpus.search.fuse import FusedHit, fuse
@@ -204,3 +206,34 @@ def test_the_next_chunk_of_a_shown_one_gives_way_to_another_file() -> None:
         RankedHit(id_, readings[id_].file, 1 - id_ / 10, FusedHit(id_, 1, 1)) for id_ in readings
     ]
     assert [it.id for it in diversify(ranked, readings)] == [1, 3, 4, 2]
+
+
+TRANSLATED = replace(
+    parse_query("Passwort der Datenbank"),
+    translated=(
+        TranslatedWord("passwort", (("password", 0.9), ("pass", 0.3))),
+        TranslatedWord("datenbank", (("databas", 0.9),)),
+    ),
+)
+
+
+def rerank_one(text: str, language: str) -> RankedHit:
+    reading = CandidateText("f", text, language=language)
+    [found] = rerank([FusedHit(1, 1.0, 1.0, 0.5, 0.5)], {1: reading}, TRANSLATED)
+    return found
+
+
+def test_a_translation_is_evidence_for_the_word_it_translates() -> None:
+    found = rerank_one("the password of a database", "en")
+    assert found.evidence.coverage == 1
+    assert found.trust == 1
+    # One of two translations is enough, and both are not more.
+    assert rerank_one("a pass, a password, a database", "en").evidence.coverage == 1
+    assert rerank_one("a pass for the garden", "en").evidence.coverage == 0.5
+
+
+def test_a_text_in_the_language_of_the_query_is_measured_by_its_own_words() -> None:
+    assert rerank_one("das Passwort der Datenbank", "de").evidence.coverage == 1
+    assert rerank_one("password of a database", "de").evidence.coverage == 0
+    # Of a language without a stemmer, nothing says that it is not English.
+    assert rerank_one("passwort datenbank", "").evidence.coverage == 1

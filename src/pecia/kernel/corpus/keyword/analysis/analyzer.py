@@ -5,7 +5,7 @@ anew. Nothing here reads or writes an index.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -47,6 +47,9 @@ FIELD_WEIGHTS = {
     "path": 2.0,
     "parts": 0.2,
     "cjk": 1.0,
+    # English words that a word of the query may mean: half of what a word has that is its own stem,
+    # so that a text in the language of the query comes first.
+    "translated": 0.7,
 }
 
 # A plain word of a question is a word of its subject first: `default` asks for no file that is
@@ -200,7 +203,7 @@ class Weighted(NamedTuple):
     weight: float
 
 
-def weighted_query_terms(query: Query, languages: Iterable[str]) -> Iterator[Weighted]:
+def weighted_query_terms(query: Query, languages: Collection[str]) -> Iterator[Weighted]:
     """The same, each with its weight.
 
     A word that is its own stem stands in the fields of both nearly wherever it stands. One list
@@ -218,6 +221,21 @@ def weighted_query_terms(query: Query, languages: Iterable[str]) -> Iterator[Wei
             yield Weighted(name, field, term, FIELD_WEIGHTS[name])
         elif name == "stems":
             yield Weighted(name, field, term, FIELD_WEIGHTS["stems"] + FIELD_WEIGHTS["folded"])
+    if "en" in languages:
+        yield from _translated_terms(
+            query, {term for _, field, term in wanted if field == "stems_en"}
+        )
+
+
+def _translated_terms(query: Query, own: Collection[str]) -> Iterator[Weighted]:
+    """English terms that words of the query may mean, but those that it has itself."""
+    shares: dict[str, float] = {}
+    for it in query.translated:
+        for term, share in it.terms:
+            shares[term] = max(share, shares.get(term, 0.0))
+    for term, share in shares.items():
+        if term not in own:
+            yield Weighted("translated", "stems_en", term, FIELD_WEIGHTS["translated"] * share)
 
 
 def _plain_words(query: Query) -> frozenset[str]:
@@ -228,7 +246,7 @@ def _plain_words(query: Query) -> frozenset[str]:
     )
 
 
-def weighted_inside(query: Query, languages: Iterable[str]) -> Iterator[Weighted]:
+def weighted_inside(query: Query, languages: Collection[str]) -> Iterator[Weighted]:
     """The same for pages of files that a question names."""
     for name, field, term in query_terms(query, languages):
         if name in GROUP_FIELD_WEIGHTS:

@@ -1,10 +1,11 @@
 """Texts and queries as the terms that the keyword index knows. Pure."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from itertools import compress
+from itertools import chain, compress
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.analyzer import DEFAULT_LANGUAGE, stemming_analyzer
@@ -83,6 +84,36 @@ def tokenize_query(query: Query, language: str = "") -> tuple[str, ...]:
     """The terms of a query, in order, once each."""
     text = " ".join((*query.words, *query.phrases, *query.titles))
     return tuple(dict.fromkeys(tokenize(text, language)))
+
+
+class AskedTerms(NamedTuple):
+    """Terms of a query in its order. `aliases` are other terms that mean one of them."""
+
+    terms: tuple[str, ...]
+    aliases: Mapping[str, str] = MappingProxyType({})
+
+
+@lru_cache(256)
+def interpret_query(query: Query, language: str = "") -> tuple[AskedTerms, ...]:
+    """What a query may ask of a text in that language: its own terms; and, of an English text, the
+    translations of its words.
+    """
+    plain = AskedTerms(tokenize_query(query, language))
+    if not query.translated or _analyzer_language(language) != "en":
+        return (plain,)
+    terms = [[it.word] if it.terms else tokenize(it.word, language) for it in query.translated]
+    likely = sorted((share, term, it.word) for it in query.translated for term, share in it.terms)
+    aliases = {term: word for _, term, word in likely}
+    return plain, AskedTerms(tuple(dict.fromkeys(chain.from_iterable(terms))), aliases)
+
+
+def find_translated(query: Query, text: str, language: str = "") -> dict[str, list[str]]:
+    """The words of a query whose translations an English text has, and which of them."""
+    if not query.translated or _analyzer_language(language) != "en":
+        return {}
+    held = frozenset(tokenize(text, language))
+    found = {it.word: [term for term, _ in it.terms if term in held] for it in query.translated}
+    return {word: terms for word, terms in found.items() if terms}
 
 
 def _latin_words(text: str) -> str | None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.scripts import clean_text
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
@@ -31,6 +32,13 @@ class Filter:
     modified_before_ms: int | None = None
 
 
+class TranslatedWord(NamedTuple):
+    """A word of a query, and English stems that it may mean, each with how likely it does."""
+
+    word: str
+    terms: tuple[tuple[str, float], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """`words` are OR-ed, every phrase must be there, and so must every word of `titles`.
@@ -39,6 +47,7 @@ class Query:
     `names` are the words written like names.
     `within` holds the filters that were written in the text. `unclear` are filters that it named
     with an invalid value: the caller of the parser should report it.
+    `translated` are its words in English, if it is in another language and somebody translated it.
     """
 
     words: tuple[str, ...] = ()
@@ -48,6 +57,7 @@ class Query:
     titles: tuple[str, ...] = ()
     within: Filter = field(default_factory=Filter)
     unclear: tuple[str, ...] = ()
+    translated: tuple[TranslatedWord, ...] = ()
 
     @property
     def has_terms(self) -> bool:
