@@ -30,7 +30,13 @@ from pecia.kernel.corpus.evaluation.metrics import RankedRun, compute_metrics, h
 from pecia.kernel.corpus.keyword.analysis import analyzer
 from pecia.kernel.corpus.keyword.index import IndexEntry, KeywordIndex, Query, parse_query
 from pecia.kernel.corpus.search.evidence import CandidateText, Evidence
-from pecia.kernel.corpus.search.fuse import SEMANTIC_WEIGHT, FusedHit, combine_scores, fuse
+from pecia.kernel.corpus.search.fuse import (
+    SEMANTIC_WEIGHT,
+    FusedHit,
+    apply_context,
+    combine_scores,
+    fuse,
+)
 from pecia.kernel.corpus.search.plan import MAX_CANDIDATES, MAX_NEAREST
 from pecia.kernel.corpus.search.rerank import (
     EVIDENCE_WEIGHTS,
@@ -40,6 +46,7 @@ from pecia.kernel.corpus.search.rerank import (
     keep_fused_order,
     rerank,
 )
+from pecia.kernel.corpus.search.retrieve import context_depth
 from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors, build_embedding_text
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Scope
@@ -93,7 +100,11 @@ class Bench:
 
     def by_words(self) -> RankedRun:
         """Lexical search, as it is without an embedder."""
-        found = {id_: self._words(parse_query(it)) for id_, it in self.collection.queries.items()}
+        depth = context_depth(is_hybrid=False)
+        found = {
+            id_: find_words(self.index, parse_query(it), depth)
+            for id_, it in self.collection.queries.items()
+        }
         return {id_: self.documents(fuse(it, {})) for id_, it in found.items()}
 
     def documents(self, fused: Sequence[FusedHit]) -> list[str]:
@@ -108,15 +119,19 @@ class Bench:
 
     def _ask(self, id_: str, text: str) -> QueryCandidates:
         query = parse_query(text)
-        words = self._words(query)
+        words = find_words(self.index, query, context_depth(is_hybrid=True))
         cosines = self.vectors @ self.query_vectors[id_]
         nearest = np.argsort(-cosines, kind="stable")[:MAX_NEAREST]
         return QueryCandidates(
             query, words, {it: float(cosines[it]) for it in {*words, *map(int, nearest)}}
         )
 
-    def _words(self, query: Query) -> dict[int, float]:
-        return {it.id: it.score for it in self.index.search(query, limit=MAX_CANDIDATES)}
+
+def find_words(index: KeywordIndex, query: Query, depth: int) -> dict[int, float]:
+    """The lexical candidates and their scores, so many of them by their context."""
+    hits = index.search(query, limit=MAX_CANDIDATES)
+    context = index.context_scores(query, [it.id for it in hits[:depth]])
+    return {it.id: it.score for it in apply_context(hits, context, depth)}
 
 
 Way: TypeAlias = Callable[[Bench, QueryCandidates], list[str]]

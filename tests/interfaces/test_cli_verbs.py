@@ -61,15 +61,37 @@ def on_a_terminal(shell: Shell, *words: str, env: dict[str, str] | None = None) 
 
 def test_search_gives_title_place_and_passage_in_one_shape(shell: Shell) -> None:
     found = shell.ok("search", "spoke", "wobble", "--json").document
-    assert {*found} == {"query", "hits", "next_cursor", "degraded"}
+    assert {*found} == {"query", "hits", "unlikely", "more", "next_cursor", "degraded"}
     hit = found["hits"][0]
     assert {*hit} == {
-        *("title", "source", "path", "uri", "page", "passage", "matches", "rank"),
+        *("title", "source", "path", "uri", "page", "passage", "matches", "rank", "match"),
     }
+    assert not found["unlikely"]
     assert (hit["title"], hit["uri"]) == ("Wheels", "pecia://file/wiki:notes/wheels.md")
     marked = [hit["passage"][start:end] for start, end in hit["matches"]]
     assert marked == ["spoke", "wobble"]
     assert "mark>" not in hit["passage"]
+
+
+def test_a_word_that_is_nowhere_is_said_to_be_and_is_an_exit_code(shell: Shell) -> None:
+    done = shell.run("search", "xyzzyqq", "--json")
+    assert (done.code, done.document["unlikely"]) == (1, True)
+    assert all(it["match"] < 0.1 for it in done.document["hits"])
+    piped = shell.run("search", "xyzzyqq")
+    assert (piped.code, piped.out) == (1, "")
+    assert "nothing here seems to answer 'xyzzyqq'" in piped.err
+    assert "--json" in piped.err
+    assert "Wheels" in on_a_terminal(shell, "search", "xyzzyqq")
+
+
+def test_a_question_in_another_language_finds_what_answers_it(shell: Shell) -> None:
+    question = ("wie", "entlüftet", "man", "die", "Bremsen")
+    found = shell.ok("search", *question, "--json").document
+    assert (found["hits"][0]["title"], found["unlikely"]) == ("Brakes", False)
+    assert shell.ok("ask", *question, "--json").document["outcome"] == "passages"
+    other = ("wann", "wurde", "der", "Vertrag", "von", "Utrecht", "geschlossen")
+    done = shell.run("ask", *other, "--json")
+    assert (done.code, done.document["outcome"]) == (1, "nothing")
 
 
 def test_in_a_pipe_a_hit_is_one_line(shell: Shell) -> None:

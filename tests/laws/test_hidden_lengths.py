@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.corpus.keyword.analysis.analyzer import LENGTH_FIELDS
-from pecia.kernel.corpus.keyword.analysis.balance import (
-    AVERAGE_TOKENS,
-    balance,
-    ceil_length,
-    floor_length,
-)
+from pecia.kernel.corpus.keyword.analysis.analyzer import AVERAGE_TOKENS
+from pecia.kernel.corpus.keyword.analysis.balance import balance, ceil_length, floor_length
 from pecia.kernel.corpus.keyword.index import (
     IndexEntry,
     KeywordIndex,
@@ -67,7 +62,10 @@ def entries(group: int, held: list[HiddenText], chance: Random) -> list[IndexEnt
 def figures(index: KeywordIndex) -> tuple[list[int], list[float], dict[int, dict[str, float]]]:
     ids = [it.id for it in VISIBLE]
     hits = [it for it in index.search(QUERY, limit=1000, visible=STATISTICS) if it.acl == SEEN]
-    return [it.id for it in hits], [it.score for it in hits], index.explain(QUERY, ids, STATISTICS)
+    assert {it.id: it.chunks for it in hits} == {1: 2, 2: 2, 3: 1, 4: 1}
+    context = index.context_scores(QUERY, ids, STATISTICS)
+    scores = [it.score for it in hits] + [context[it] for it in ids]
+    return [it.id for it in hits], scores, index.explain(QUERY, ids, STATISTICS)
 
 
 @settings(max_examples=500 if SOAK else 15, deadline=None)
@@ -90,14 +88,17 @@ def test_hidden_texts_move_no_score(changes: list[HiddenFile], seed: int) -> Non
     assert figures(index)[1] == pytest.approx(scores, rel=5e-5)
 
 
-@given(st.lists(st.dictionaries(st.sampled_from(LENGTH_FIELDS), st.integers(0, 5000)), min_size=1))
+lengths = st.dictionaries(st.sampled_from([*AVERAGE_TOKENS]), st.integers(0, 5000))
+
+
+@given(st.lists(lengths, min_size=1))
 def test_chunks_and_their_balance_are_as_long_as_the_average(chunks: list[dict[str, int]]) -> None:
     stored = [{name: ceil_length(it) for name, it in held.items()} for held in chunks]
-    added = balance(stored, LENGTH_FIELDS)
-    for field in LENGTH_FIELDS:
-        lengths = [it.get(field, 0) for it in (*stored, *added)]
-        assert sum(lengths) == AVERAGE_TOKENS * len(lengths)
-        assert all(floor_length(it) == it for it in lengths)
+    added = balance(stored, AVERAGE_TOKENS)
+    for field, average in AVERAGE_TOKENS.items():
+        held = [it.get(field, 0) for it in (*stored, *added)]
+        assert sum(held) == average * len(held)
+        assert all(floor_length(it) == it for it in held)
 
 
 @given(st.integers(0, 100_000))

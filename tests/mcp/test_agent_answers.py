@@ -125,6 +125,52 @@ async def test_a_budget_holds_for_the_whole_answer_and_the_cursor_shows_the_rest
     assert cost(usual) < cost(longer) <= 20_000
 
 
+async def test_no_document_fills_a_page_and_what_it_has_more_is_said_and_reached(
+    served: Served, tmp_path: Path
+) -> None:
+    manual = "\n\n".join(
+        f"## Part {part}\n\nThe gauge of part {part} shows the pressure of the boiler, and that "
+        f"gauge is read by {'the keeper ' * part}. " + f"Line {part} of the manual. " * 25
+        for part in range(1, 15)
+    )
+    notes = {f"note-{it}.md": f"Note {it}: somebody read a gauge on day {it}." for it in range(6)}
+    shore = await filled(served, tmp_path / "docs", {"boiler.md": manual, **notes})
+    page = await ask(
+        shore.served.talk, "search_content", "/mcp/lake", query="boiler gauge pressure", limit=8
+    )
+    found = page["structuredContent"]
+    keys = [it["key"] for it in found["hits"]]
+    assert keys.count("boiler.md") < len(keys)
+    assert keys[0] == "boiler.md"
+    [more] = found["more"]
+    assert more["uri"] == "pecia://file/docs/boiler.md"
+    assert more["passages"] > 0
+    seen = {(it["key"], it["seq"]) for it in found["hits"]}
+    count = len(seen)
+    while found.get("next_cursor"):
+        page = await ask(
+            shore.served.talk,
+            "search_content",
+            "/mcp/lake",
+            query="boiler gauge pressure",
+            limit=8,
+            cursor=found["next_cursor"],
+        )
+        found = page["structuredContent"]
+        hits = {(it["key"], it["seq"]) for it in found["hits"]}
+        assert not hits & seen
+        seen |= hits
+    assert sum(key == "boiler.md" for key, _ in seen) >= more["passages"] + keys.count("boiler.md")
+    assert len(seen) > count
+    lean = await ask(shore.served.talk, "search_content", query="boiler gauge pressure")
+    assert "other passages of pecia://file/docs/boiler.md" in text_of(lean)
+    inside = await ask(
+        shore.served.talk, "search_content", query="boiler gauge pressure", path="boiler.md"
+    )
+    assert {it["key"] for it in inside["structuredContent"]["hits"]} == {"boiler.md"}
+    assert len(inside["structuredContent"]["hits"]) > 4
+
+
 async def test_an_answer_says_how_likely_it_answers_and_that_nothing_here_does(
     shore: ServedLake,
 ) -> None:

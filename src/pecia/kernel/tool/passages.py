@@ -82,6 +82,13 @@ class Passage:
     """URIs of files that say the same there."""
 
 
+class MoreInFile(Output):
+    """A file with more hits than a page shows of one."""
+
+    uri: str
+    passages: int = Field(description="At least so many of its passages come on later pages.")
+
+
 @dataclass(frozen=True, slots=True)
 class SearchNotes:
     """What an answer says beside its hits. `is_unlikely`: none of them is likely to answer."""
@@ -90,6 +97,7 @@ class SearchNotes:
     degraded: tuple[str, ...] = ()
     footer: tuple[str, ...] = ()
     is_unlikely: bool = False
+    more: tuple["MoreInFile", ...] = ()
 
 
 class PassageOut(Output):
@@ -120,6 +128,9 @@ class PassagesOut(Output):
         default=None, description="No hit is likely to answer: they are only the nearest."
     )
     left_out: int | None = Field(default=None, description="Hits that max_tokens had no room for.")
+    more: list[MoreInFile] | None = Field(
+        default=None, description="Files with more hits than a page shows of one."
+    )
     next_cursor: str | None = None
     degraded: list[str] | None = None
 
@@ -321,6 +332,7 @@ def _answer(shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int) ->
         hits=[_data(it) for it in shown],
         unlikely=True if shown and notes.is_unlikely else None,
         left_out=left_out or None,
+        more=[*notes.more] or None,
         next_cursor=notes.next_cursor,
         degraded=[*notes.degraded] or None,
     )
@@ -366,6 +378,8 @@ def _closing(shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int) -
         yield f"{left_out} more hits did not fit into max_tokens."
     elif not shown:
         yield "Nothing was found. Search again in other words, or say that it is not here."
+    for it in notes.more:
+        yield f"{it.passages} or more other passages of {it.uri}: search with its key as `path`."
     if notes.next_cursor:
         yield f"More hits: the same search with cursor {notes.next_cursor}"
     yield from (f"Note: {it}" for it in notes.degraded)

@@ -25,7 +25,6 @@ from pecia.features.lake.model import SourceId
 from pecia.features.lake.tools.search import (
     PassageSearch,
     SearchTools,
-    is_unlikely,
     record_returned,
 )
 from pecia.kernel.corpus.catalog.quotation import CitationState, QuotedText, verify_quotations
@@ -179,7 +178,7 @@ class AnswerTools:
         return FoundPassages(
             [_quotable(group, it) for group, it in zip(groups, passages, strict=True)],
             found.result.degraded,
-            all(is_unlikely(it) for it in found.result.hits),
+            found.is_unlikely,
         )
 
     async def _ask_model(

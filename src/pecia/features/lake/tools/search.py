@@ -1,5 +1,6 @@
 """The search tool: lexical, semantic or hybrid; every hit with its position and citation."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
@@ -30,6 +31,7 @@ from pecia.kernel.corpus.provenance import (
 from pecia.kernel.corpus.search.hydrate import HydratedChunk
 from pecia.kernel.corpus.search.match import NO_ANSWER_MATCH
 from pecia.kernel.corpus.search.repetition import rank_below_originals
+from pecia.kernel.corpus.search.rerank import MAX_PAGE_SHARE
 from pecia.kernel.corpus.search.search import Corpus, SearchHit, SearchMode, SearchRequest
 from pecia.kernel.corpus.search.search import SearchResult as Found
 from pecia.kernel.errors import Json
@@ -49,6 +51,7 @@ from pecia.kernel.tool.model import (
 from pecia.kernel.tool.passages import (
     DEFAULT_HITS,
     HitGroup,
+    MoreInFile,
     Passage,
     PassagesOut,
     SearchNotes,
@@ -150,6 +153,9 @@ class HitOut(Output):
     revision: int
     url: str | None = Field(description="Opens the original, for some minutes.")
     rank: float
+    match: float | None = Field(
+        default=None, description="How likely it answers: the same scale in every search."
+    )
     provenance: str = Field(description="original, written by a person or an agent, or a memory.")
     explain: dict[str, Any] | None = None
 
@@ -157,6 +163,13 @@ class HitOut(Output):
 class SearchContentOut(Output):
     hits: list[HitOut]
     has_more: bool
+    unlikely: bool = Field(
+        default=False, description="No hit is likely to answer: they are only the nearest."
+    )
+    more: list[MoreInFile] = Field(
+        default_factory=list[MoreInFile],
+        description="Files with more hits than a page shows of one.",
+    )
     next_cursor: str | None = None
     degraded: list[str] = Field(
         default_factory=list[str], description="What was degraded, and why."
@@ -202,6 +215,23 @@ class FoundHits:
     cursor: SearchCursor
     extractors: Mapping[int, str]
 
+    @property
+    def is_unlikely(self) -> bool:
+        """Whether none of the best hits is likely to answer. A later page does not tell."""
+        return self.cursor.offset == 0 and all(map(is_unlikely, self.result.hits))
+
+    def more(self, taken: int) -> tuple[MoreInFile, ...]:
+        """The files that have more hits than are shown of one, if the first `taken` are shown."""
+        hits = [it.passage for it in self.result.hits]
+        shown, left = (Counter(it.file_id for it in part) for part in (hits[:taken], hits[taken:]))
+        later = Counter(self.result.more) + left
+        uris = {it.file_id: file_uri(it.source_id, it.key) for it in hits}
+        return tuple(
+            MoreInFile(uri=uris[file], passages=later[file])
+            for file, count in shown.items()
+            if count >= MAX_PAGE_SHARE and later[file]
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class SearchTools:
@@ -241,7 +271,8 @@ class SearchTools:
         passages = self.passages(call, ask, found, groups)
         left_out = 0
         if ask.max_tokens is not None:
-            room = count_fitting(passages, self._notes(ask, found, 0), ask.max_tokens)
+            notes = replace(self._notes(ask, found, 0), more=found.more(taken))
+            room = count_fitting(passages, notes, ask.max_tokens)
             left_out = len(groups) - room
         if left_out:
             # What follows comes on the next page: none of it may be in a passage of this one.
@@ -325,7 +356,8 @@ class SearchTools:
             encode_search_cursor(after, _cursor_scope(ask)) if after else None,
             (*found.result.degraded, *([PAGES_END] if is_cut else [])),
             (CONSOLE_LINK.format(self.console_url),) if self.console_url else (),
-            is_unlikely=all(is_unlikely(it) for it in found.result.hits),
+            is_unlikely=found.is_unlikely,
+            more=found.more(taken),
         )
 
     def _title(self, call: Call, it: HydratedChunk) -> str:
@@ -455,6 +487,8 @@ def _format_answer(
     return SearchContentOut(
         hits=hits,
         has_more=found.has_more,
+        unlikely=bool(hits) and hits_found.is_unlikely,
+        more=[*hits_found.more(len(hits))],
         next_cursor=encode_search_cursor(after, _cursor_scope(ask)) if after else None,
         degraded=[*found.degraded, *([PAGES_END] if is_cut else [])],
     )
@@ -478,6 +512,7 @@ def _format_hit(hit: SearchHit, url: str | None, title: str, provenance: Provena
         revision=it.revision_id,
         url=url,
         rank=round(hit.rank, 6),
+        match=None if hit.match is None else round(hit.match, 3),
         provenance=provenance.value,
         explain=dict(hit.why) if hit.why is not None else None,
     )

@@ -44,7 +44,7 @@ class IndexEntry:
 
 
 class KeywordHit(NamedTuple):
-    """A hit, with its ACL class as of the last indexing.
+    """A hit, with its ACL class as of the last indexing, and how many chunks its file has.
 
     A tuple, because a question makes hundreds: a dataclass takes four times as long.
     """
@@ -53,6 +53,7 @@ class KeywordHit(NamedTuple):
     group: int
     score: float
     acl: int = 0
+    chunks: int = 0
 
 
 class TopHits(NamedTuple):

@@ -166,6 +166,13 @@ class KeywordIndex:
         with _reraise_unusable():
             return self._snapshot.search_groups(query, groups, limit, visible)
 
+    def context_scores(
+        self, query: Query, ids: Sequence[int], visible: VisibleStatistics | None = None
+    ) -> dict[int, float]:
+        """The scores of these chunks by their context: what else a short file says counts too."""
+        with _reraise_unusable():
+            return self._snapshot.context_scores(query, ids, visible)
+
     def count(self, asked: Filter = NO_FILTER) -> int:
         """How many chunks match the filter."""
         with _reraise_unusable():

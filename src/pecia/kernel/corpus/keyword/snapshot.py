@@ -1,6 +1,7 @@
 """One commit of an index, as it is searched. Immutable, so threads may share it."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -11,6 +12,7 @@ from pecia.kernel.corpus.keyword.analysis.analyzer import (
     CURSOR_ROLE,
     Weighted,
     query_terms,
+    weighted_context_terms,
     weighted_inside,
     weighted_query_terms,
 )
@@ -19,6 +21,7 @@ from pecia.kernel.corpus.keyword.entry import NO_HITS, IndexedChunk, KeywordHit,
 from pecia.kernel.corpus.keyword.idf import DocumentFrequencies, VisibleStatistics
 from pecia.kernel.corpus.keyword.query.builder import (
     bm25_query,
+    chunk_query,
     filter_clauses,
     filtered_query,
     group_query,
@@ -28,6 +31,7 @@ from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query
 
 # Fetched beyond the limit, to resolve most ties at its end at once.
 _MARGIN = 8
+_MAX_CACHED_QUERIES = 64
 
 Terms: TypeAlias = Callable[[Query, Collection[str]], Iterator[Weighted]]
 """The terms of a query in texts of some languages."""
@@ -44,6 +48,8 @@ class IndexSnapshot:
         self._languages = [it for it in STEMMERS if self._searcher.doc_freq("language", it)]
         self._cursor = self._read_cursor()
         self._rarity = DocumentFrequencies(self._schema, self._searcher)
+        # A search asks for the terms of its query twice.
+        self._terms = lru_cache(_MAX_CACHED_QUERIES)(self._weigh_terms)
 
     def cursor(self) -> int | None:
         return self._cursor
@@ -75,6 +81,17 @@ class IndexSnapshot:
         terms = self._terms(weighted_inside, query, visible)
         wanted = group_query(self._schema, query, terms, groups)
         return [it for it in self._top(wanted, limit, limit).hits if it.score > 0]
+
+    def context_scores(
+        self, query: Query, ids: Sequence[int], visible: VisibleStatistics | None
+    ) -> dict[int, float]:
+        if not ids or not query.has_terms:
+            return {}
+        own = self._terms(weighted_query_terms, query, visible)
+        context = self._terms(weighted_context_terms, query, visible)
+        terms = [*(it for it in own if it.name != "stems"), *context]
+        found = self._search_by_score(chunk_query(self._schema, terms, ids), len(ids))
+        return {it.id: it.score for it in found}
 
     def count(self, asked: Filter) -> int:
         everything = self._filtered(Query(), asked, tantivy.Query.exists_query("id"))
@@ -124,7 +141,7 @@ class IndexSnapshot:
         conditions = [it for place in places for it in filter_clauses(self._schema, place)]
         return filtered_query(wanted, [*must_clauses(self._schema, query), *conditions])
 
-    def _terms(
+    def _weigh_terms(
         self, terms: Terms, query: Query, visible: VisibleStatistics | None
     ) -> list[Weighted]:
         """The engine's query, weighted as in an index of the visible texts alone."""
@@ -149,9 +166,9 @@ class IndexSnapshot:
         # Counting takes a fifth more. The driver keeps the engine from skipping in either case.
         found = self._searcher.search(wanted, limit, count=False).hits
         addresses = [it for _, it in found]
-        ids, groups, acls = self._values(addresses, "id", "group", "acl")
+        ids, groups, acls, chunks = self._values(addresses, "id", "group", "acl", "chunks")
         scores = (_rounded(score) for score, _ in found)
-        return [*map(KeywordHit._make, zip(ids, groups, scores, acls, strict=True))]
+        return [*map(KeywordHit._make, zip(ids, groups, scores, acls, chunks, strict=True))]
 
     def _search_by_id(self, wanted: tantivy.Query, limit: int) -> list[KeywordHit]:
         found = self._searcher.search(

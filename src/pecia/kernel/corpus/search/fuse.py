@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pecia.kernel.corpus.keyword.analysis.analyzer import SHORT_FILE_CHUNKS
 from pecia.kernel.corpus.keyword.analysis.token_filters import detect_language
 from pecia.kernel.corpus.keyword.entry import KeywordHit
 from pecia.kernel.corpus.search.named_files import NamedFiles
@@ -61,6 +62,26 @@ class CandidatePool:
 def build_pool(found: Sequence[KeywordHit]) -> CandidatePool:
     """The pool of a query that names no file."""
     return CandidatePool({it.id: it.score for it in found})
+
+
+def has_context(hits: Sequence[KeywordHit]) -> bool:
+    """Whether the file of one has other chunks that count. Else no score by context is needed."""
+    return any(1 < it.chunks <= SHORT_FILE_CHUNKS for it in hits)
+
+
+def apply_context(
+    hits: Sequence[KeywordHit], context: Mapping[int, float], depth: int
+) -> list[KeywordHit]:
+    """The hits, the first `depth` of them with their scores by context, and by those; the others
+    stay below.
+    """
+    first, rest = hits[:depth], hits[depth:]
+    if not has_context(first):
+        return [*hits]
+    scored = [it._replace(score=context.get(it.id, it.score)) for it in first]
+    scored.sort(key=lambda it: (-it.score, it.id))
+    share = min(1.0, scored[-1].score / first[-1].score) if first[-1].score else 1.0
+    return [*scored, *(it._replace(score=it.score * share) for it in rest)]
 
 
 def merge_pools(

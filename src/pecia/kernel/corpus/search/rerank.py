@@ -35,6 +35,10 @@ DUPLICATE_FACTOR = 0.3
 # Where files that were asked for all have a hit: as many as agents are shown.
 FIRST_PAGE_HITS = 8
 
+# Of so many hits in a row as a page has, at most this many are of one file, while others have any
+# and the query does not name it.
+MAX_PAGE_SHARE = 4
+
 
 class RankedHit(NamedTuple):
     """A candidate with its final score, and what it is made of."""
@@ -102,8 +106,11 @@ def diversify(
     The best hit of each `close` file keeps a place among the first. `first` is how many places are
     looked at: those after them may stay as they were.
     """
-    worth = _decayed_scores(ranked, readings, None if close else first)
-    return _promote_close_files(_sort_by_worth(ranked, worth), close)
+    order = _sort_by_worth(ranked, _decayed_scores(ranked, readings, None if close else first))
+    if _is_crowded(order[:first]):
+        # Who comes instead is after those that were looked at.
+        order = _spread_files(_sort_by_worth(ranked, _decayed_scores(ranked, readings, None)))
+    return _promote_close_files(order, close)
 
 
 def diversify_first(
@@ -117,7 +124,8 @@ def diversify_first(
     rest = ranked[len(read) :]
     if len(worth) == len(read) and rest and not _is_settled(worth, rest[0], first):
         return None
-    return [*_sort_by_worth(read, worth), *rest]
+    order = _sort_by_worth(read, worth)
+    return None if _is_crowded(order[:first]) else [*order, *rest]
 
 
 def rank_unread(fused: Sequence[FusedHit], above: Sequence[RankedHit]) -> Iterator[RankedHit]:
@@ -206,6 +214,27 @@ def _is_settled(worth: Mapping[int, float], next_: RankedHit, first: int) -> boo
 def _sort_by_worth(ranked: Sequence[RankedHit], worth: Mapping[int, float]) -> list[RankedHit]:
     weighed = sorted(ranked[: len(worth)], key=lambda it: -worth[it.id])
     return [*weighed, *ranked[len(worth) :]]
+
+
+def _is_crowded(order: Sequence[RankedHit]) -> bool:
+    return any(_is_over_share(it, order[:place]) for place, it in enumerate(order))
+
+
+def _is_over_share(hit: RankedHit, above: Sequence[RankedHit]) -> bool:
+    """Whether the hits just above have as many of its file as may be."""
+    last = above[-(FIRST_PAGE_HITS - 1) :]
+    return not hit.fused.file and sum(it.file == hit.file for it in last) >= MAX_PAGE_SHARE
+
+
+def _spread_files(order: Sequence[RankedHit]) -> list[RankedHit]:
+    """The same, each the best that is not over its share; the best of all where all are."""
+    found: list[RankedHit] = []
+    left = [*order]
+    while left:
+        best = next((it for it in left if not _is_over_share(it, found)), left[0])
+        left.remove(best)
+        found.append(best)
+    return found
 
 
 def _promote_close_files(order: list[RankedHit], close: Collection[Hashable]) -> list[RankedHit]:

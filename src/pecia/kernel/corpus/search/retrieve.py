@@ -17,7 +17,14 @@ from pecia.kernel.corpus.keyword.idf import VisibleStatistics
 from pecia.kernel.corpus.keyword.index import NO_HITS, KeywordHit, KeywordIndex
 from pecia.kernel.corpus.keyword.query.parser import Filter
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
-from pecia.kernel.corpus.search.fuse import CandidatePool, build_pool, merge_pools
+from pecia.kernel.corpus.search.fuse import (
+    NO_SCORES,
+    CandidatePool,
+    apply_context,
+    build_pool,
+    has_context,
+    merge_pools,
+)
 from pecia.kernel.corpus.search.hydrate import ChunkReader
 from pecia.kernel.corpus.search.named_files import (
     HITS_PER_FILE,
@@ -61,7 +68,7 @@ class KeywordHits:
     """Hits of one keyword query. `cursor` is the index's commit; None: no index, or one of another
     version. `is_complete`: there are no more hits. `is_theirs`: nothing hidden is among them.
     `long`: files large enough to search inside. `is_now`: the index is at the database's commit, so
-    that `is_theirs` and `long` are exact.
+    that `is_theirs` and `long` are exact. `context`: the scores of the hits by their context.
     """
 
     scope: KeywordScope
@@ -71,6 +78,7 @@ class KeywordHits:
     is_complete: bool
     is_theirs: bool
     long: frozenset[int]
+    context: Mapping[int, float]
     is_now: bool = False
 
 
@@ -154,7 +162,17 @@ class SearchIndexes:
             )
             long = index.long_groups({it.group for it in found.hits}, LONG_FILE_CHUNKS)
             is_theirs = scope.within.classes is not None
-            return KeywordHits(scope, most, found.hits, cursor, found.is_all, is_theirs, long)
+            likely = found.hits[
+                : self.policy.overfetch(visible, context_depth(is_hybrid=plan.is_semantic))
+            ]
+            context = (
+                index.context_scores(plan.query, [it.id for it in likely], scope.visible)
+                if has_context(likely)
+                else NO_SCORES
+            )
+            return KeywordHits(
+                scope, most, found.hits, cursor, found.is_all, is_theirs, long, context
+            )
 
         return self.reader_cache.submit(caller.tenant_id, run)
 
@@ -181,12 +199,13 @@ class Retrieval:
     vector: "Vectors | None" = None
     nearest: dict[int, float] = field(default_factory=dict[int, float])
     cosines: dict[int, float] = field(default_factory=dict[int, float])
+    context: dict[int, float] = field(default_factory=dict[int, float])
     degraded: list[str] = field(default_factory=list[str])
 
     async def run(self, prefetched: Prefetch | None) -> Candidates:
         """The candidates of every retriever. `prefetched` is of the same caller and plan."""
         found = await self._query_indexes(prefetched)
-        lexical = await self._select_lexical(found)
+        lexical = await self._apply_context(await self._select_lexical(found))
         pool = await self._search_named_files(lexical)
         cosines = await self._load_pool_cosines(pool)
         return Candidates(
@@ -291,6 +310,21 @@ class Retrieval:
         self.degraded.append("the keyword index is being built: search again shortly")
         return NO_VISIBLE_HITS
 
+    async def _apply_context(self, found: VisibleHits) -> VisibleHits:
+        """The hits with the scores by their context. Hidden ones among those that were scored may
+        have taken the place of visible ones, which are scored now: none keeps another score for it.
+        """
+        first = found.hits[: context_depth(is_hybrid=self.vector is not None)]
+        if not has_context(first):
+            return found
+        if unscored := [it.id for it in first if it.id not in self.context]:
+            query, visible = self.plan.query, self.visible.visible
+            self.context |= await self.indexes.reader_cache.submit(
+                self.caller.tenant_id,
+                lambda index: index.context_scores(query, unscored, visible),
+            )
+        return found._replace(hits=apply_context(found.hits, self.context, len(first)))
+
     async def _query_more(self, last: KeywordHits) -> KeywordHits:
         """Twice as many as the last time, and at least as many as planned."""
         limit = max(2 * last.limit, self.indexes.keyword_limit(self.plan, self.visible))
@@ -302,6 +336,7 @@ class Retrieval:
         """Drop hidden hits by ACL class, if the index is at the database's commit. Where it lags or
         is ahead, every file has to be checked.
         """
+        self.context = {**found.context}
         if found.cursor != self.visible.clock:
             return found
         if found.is_theirs:
@@ -378,6 +413,12 @@ class Retrieval:
         if pool.by_file and (vector := self._query_vector()) is not None:
             known = await knn.load_cosines(self.tx, [*pool.scores], *vector)
         return {it: known[it] for it in pool.scores if it in known} | self.nearest
+
+
+def context_depth(*, is_hybrid: bool) -> int:
+    """How many of the best hits are scored by their context: those that are ranked, whatever page
+    is asked for."""
+    return MAX_CANDIDATES if is_hybrid else RERANK_DEPTH
 
 
 def visibility_key(caller: Caller, plan: SearchPlan) -> VisibilityKey:

@@ -5,6 +5,7 @@ Index results are hints: every hit is read under the caller's rights before it i
 that they may not see changes nothing in the answer.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -23,7 +24,7 @@ from pecia.kernel.corpus.search.fuse import (
     fuse,
 )
 from pecia.kernel.corpus.search.hydrate import ChunkReader, HydratedChunk, SearchHit, build_hits
-from pecia.kernel.corpus.search.match import estimate_best_match
+from pecia.kernel.corpus.search.match import detect_text_language, estimate_best_match
 from pecia.kernel.corpus.search.plan import (
     QueryTranslator,
     SearchMode,
@@ -32,6 +33,7 @@ from pecia.kernel.corpus.search.plan import (
     build_plan,
 )
 from pecia.kernel.corpus.search.rerank import (
+    MAX_PAGE_SHARE,
     RERANK_DEPTH,
     RankedHit,
     assign_ranks,
@@ -59,11 +61,14 @@ RERANK_MARGIN = 4
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first. `degraded` says what the answer had to do without, and why."""
+    """Hits, best first. `degraded` says what the answer had to do without, and why. `more` are the
+    files that have many hits, with how many come later, as far as was looked.
+    """
 
     hits: tuple[SearchHit, ...]
     has_more: bool
     degraded: tuple[str, ...] = field(default=())
+    more: Mapping[int, int] = field(default_factory=dict[int, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,10 @@ class Corpus:
         unembedded = await self._unembedded_warning(tx, found, hits)
         degraded = (stalled, *found.degraded, unembedded)
         return SearchResult(
-            tuple(hits), len(ranked) > plan.end, tuple(it for it in degraded if it is not None)
+            tuple(hits),
+            len(ranked) > plan.end,
+            tuple(it for it in degraded if it is not None),
+            _count_later(ranked, found, plan.end, hits),
         )
 
     @property
@@ -153,9 +161,11 @@ class Corpus:
             caller.tenant_id, lambda index: index.rarity(plan.query, visible)
         )
         cosines = found.cosines if weight >= SEMANTIC_WEIGHT else NO_SCORES
+        is_polyglot = self.embedder is not None and not self.embedder.language
+        asked = detect_text_language(plan.ask.query) if is_polyglot else None
         return {
             id_: estimate_best_match(
-                text, interpret_query(plan.query, text.language), rarity, cosines.get(id_)
+                text, interpret_query(plan.query, text.language), rarity, cosines.get(id_), asked
             )
             for id_, text in _candidate_texts(plan, {it.id: it for it, _ in page}).items()
         }
@@ -207,6 +217,18 @@ class Corpus:
         if not is_short:
             return None
         return f"lexical only {where}: embeddings are still being made; search again shortly"
+
+
+def _count_later(
+    ranked: Sequence[RankedHit], found: Candidates, end: int, hits: Sequence[SearchHit]
+) -> dict[int, int]:
+    """How many hits come later of each file that has as many on this page as it may."""
+    shown = Counter(it.passage.file_id for it in hits)
+    groups = {it.id: it.group for it in found.lexical}
+    later = Counter(groups.get(it.id, it.file) for it in ranked[end:])
+    return {
+        file: later[file] for file, held in shown.items() if held >= MAX_PAGE_SHARE and later[file]
+    }
 
 
 async def _rank_first(

@@ -112,6 +112,32 @@ def test_inside_files_only_their_pages_count() -> None:
     assert index.search_groups(parse_query("cash"), [], 10) == []
 
 
+def test_a_short_file_is_scored_by_all_it_says_and_found_by_what_a_chunk_says_itself() -> None:
+    index = holding(
+        IndexEntry(1, 7, body="The heron stands in the water."),
+        IndexEntry(2, 7, body="Its river has an old mill, and the mill has a wheel."),
+        IndexEntry(3, 7, body="Nothing of the kind."),
+        IndexEntry(4, 8, body="The heron stands in the water."),
+        IndexEntry(5, 8, body="A bridge, and a road that leads to the town."),
+    )
+    query = parse_query("heron mill")
+    hits = index.search(query)
+    assert {it.id: it.chunks for it in hits} == {1: 3, 2: 3, 4: 2}
+    scores = index.context_scores(query, [it.id for it in hits])
+    assert scores[1] > scores[4]
+    assert index.context_scores(query, []) == {}
+
+
+def test_the_context_of_a_file_goes_with_the_chunk_that_it_came_from() -> None:
+    heron = IndexEntry(1, 7, body="The heron stands in the water.")
+    alone = holding(heron)
+    index = holding(heron, IndexEntry(2, 7, body="An old mill, and the mill has a wheel."))
+    query = parse_query("heron mill")
+    index.apply([], [heron])
+    assert index.context_scores(query, [1]) == alone.context_scores(query, [1])
+    assert index.context_scores(query, [2]) == {}
+
+
 def test_a_word_that_is_its_own_stem_is_looked_up_once_with_the_weight_of_both() -> None:
     asked = {
         (name, term): weight

@@ -2,9 +2,11 @@
 
 import pytest
 
+from pecia.kernel.corpus.keyword.entry import KeywordHit
 from pecia.kernel.corpus.search.fuse import (
     FOREIGN_SEMANTIC_WEIGHT,
     SEMANTIC_WEIGHT,
+    apply_context,
     choose_semantic_weight,
     fuse,
 )
@@ -31,6 +33,22 @@ def test_without_words_the_meaning_decides_alone() -> None:
 
 def test_nothing_found_is_nothing_fused() -> None:
     assert fuse({}, {}) == []
+
+
+def hit(id_: int, score: float, chunks: int = 2) -> KeywordHit:
+    return KeywordHit(id_, id_, score, 0, chunks)
+
+
+def test_the_first_hits_come_by_their_context_and_the_others_stay_below() -> None:
+    hits = [hit(1, 9.0), hit(2, 8.0), hit(3, 7.9), hit(4, 7.0)]
+    found = apply_context(hits, {1: 5.0, 2: 6.0}, 2)
+    assert [it.id for it in found] == [2, 1, 3, 4]
+    assert found[1].score > found[2].score > found[3].score
+
+
+def test_hits_of_long_files_and_of_single_chunks_keep_their_scores() -> None:
+    hits = [hit(1, 9.0, 1), hit(2, 8.0, 40)]
+    assert apply_context(hits, {1: 5.0, 2: 6.0}, 2) == hits
 
 
 def test_equal_candidates_come_by_id() -> None:

@@ -1,10 +1,15 @@
 """The match of a hit: more for more of the query's rare words, and little for nothing."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pecia.kernel.corpus.search.evidence import CandidateText
-from pecia.kernel.corpus.search.match import NO_ANSWER_MATCH, estimate_match
+from pecia.kernel.corpus.search.match import (
+    NO_ANSWER_MATCH,
+    detect_text_language,
+    estimate_match,
+)
 
 TERMS = ("pump", "broke", "machin", "room")
 RARITY = {"pump": 0.6, "broke": 0.7, "machin": 0.3, "room": 0.2}
@@ -28,6 +33,48 @@ def test_what_shares_no_word_and_no_meaning_is_no_answer() -> None:
     assert match("Nothing of the kind.") < NO_ANSWER_MATCH
     assert match("Nothing of the kind.", 0.05) < NO_ANSWER_MATCH
     assert match("The pump broke, and the machine room got hot.", 0.7) > 0.5
+
+
+GUIDE = CandidateText("f", "The pump broke, and the machine room got hot.", language="en")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Warum ist die Pumpe kaputt gegangen, und was war die Folge?",
+        "Почему сломался насос?",
+        "泵为什么坏了？",
+        "पंप क्यों खराब हुआ?",
+        "ปั๊มเสียเพราะอะไร",
+        "Máy bơm hỏng vì sao?",
+    ],
+)
+def test_a_question_in_another_language_is_judged_by_its_meaning(question: str) -> None:
+    asked, terms = detect_text_language(question), ("pump", "kaputt")
+    assert estimate_match(GUIDE, ("folg",), RARITY, 0.55, asked) > 0.2
+    assert estimate_match(GUIDE, ("folg",), RARITY, 0.2, asked) < NO_ANSWER_MATCH
+    assert estimate_match(GUIDE, ("folg",), RARITY, 0.55) < NO_ANSWER_MATCH
+    # A name that stands in both texts counts.
+    assert estimate_match(GUIDE, terms, RARITY, 0.4, asked) > estimate_match(
+        GUIDE, ("kaputt",), RARITY, 0.4, asked
+    )
+
+
+def test_in_its_own_language_a_question_needs_its_words() -> None:
+    asked = detect_text_language("What is the height of the tower at the harbour?")
+    terms = ("height", "tower", "harbour")
+    assert estimate_match(GUIDE, terms, RARITY, 0.5, asked) < NO_ANSWER_MATCH
+
+
+def test_a_word_of_no_language_needs_a_near_text() -> None:
+    asked = detect_text_language("xyzzyqq")
+    assert estimate_match(GUIDE, ("xyzzyqq",), RARITY, 0.4, asked) < NO_ANSWER_MATCH
+    assert estimate_match(GUIDE, ("xyzzyqq",), RARITY, 0.6, asked) > NO_ANSWER_MATCH
+
+
+def test_japanese_and_chinese_share_a_script_and_latin_is_another() -> None:
+    scripts = [detect_text_language(it).script for it in ("水車小屋の", "水车", "Mühle", "12 + 3")]
+    assert scripts == ["CJK", "CJK", "LATIN", ""]
 
 
 @given(st.text(max_size=200), st.none() | st.floats(-1, 1), st.lists(st.text(max_size=8)))

@@ -10,6 +10,7 @@ from pecia.kernel.corpus.search.evidence import CandidateText, Evidence, measure
 from pecia.kernel.corpus.search.explain import explain, rank_moves
 from pecia.kernel.corpus.search.fuse import FusedHit, fuse
 from pecia.kernel.corpus.search.rerank import (
+    MAX_PAGE_SHARE,
     MAX_UNDECAYED_HITS,
     RankedHit,
     diversify,
@@ -105,10 +106,40 @@ def different(*ids: int) -> dict[int, CandidateText]:
 
 
 def test_more_than_a_few_hits_of_one_file_give_way() -> None:
-    many = ranked(*((id_, "a", 1 - id_ / 100) for id_ in range(6)), (8, "b", 0.9), (9, "c", 0.2))
-    found = [it.id for it in diversify(many, different(*range(6), 8, 9))]
+    many = ranked(*((id_, "a", 1 - id_ / 100) for id_ in range(4)), (8, "b", 0.9), (9, "c", 0.2))
+    found = [it.id for it in diversify(many, different(*range(4), 8, 9))]
     assert found[: MAX_UNDECAYED_HITS + 1] == [0, 1, 2, 8]
     assert found[-1] == 9
+
+
+def test_no_file_fills_a_page_while_others_have_a_hit() -> None:
+    crowd = [RankedHit(it, "crowd", 1.0 - it / 100, FusedHit(it, 1.0, 1.0)) for it in range(12)]
+    others = [RankedHit(it, it, 0.1, FusedHit(it, 0.1, 0.1)) for it in range(20, 26)]
+    texts = {
+        it.id: CandidateText(it.file, f"text {it.id} of {it.file} {'word ' * it.id}")
+        for it in (*crowd, *others)
+    }
+    for first in (None, 5, 8):
+        order = diversify([*crowd, *others], texts, (), first)
+        assert sum(it.file == "crowd" for it in order[:8]) == MAX_PAGE_SHARE
+        assert {it.id for it in order} == {*texts}
+        # With nobody else left, the rest is as it was.
+        assert [it.id for it in order if it.file == "crowd"] == [it.id for it in crowd]
+    named = [it._replace(fused=it.fused._replace(file=0.5)) for it in crowd]
+    assert diversify([*named, *others], texts, (), 8)[:8] == named[:8]
+
+
+def test_pages_of_a_crowded_search_agree() -> None:
+    crowd = [RankedHit(it, it % 2, 1.0 - it / 100, FusedHit(it, 1.0, 1.0)) for it in range(16)]
+    others = [RankedHit(it, it, 0.1, FusedHit(it, 0.1, 0.1)) for it in range(20, 28)]
+    texts = {
+        it.id: CandidateText(it.file, f"text {it.id} of {it.file} {'word ' * it.id}")
+        for it in (*crowd, *others)
+    }
+    whole = [it.id for it in diversify([*crowd, *others], texts)]
+    for first in range(1, 24):
+        part = diversify([*crowd, *others], texts, (), first)
+        assert [it.id for it in part[:first]] == whole[:first]
 
 
 def test_one_file_alone_keeps_its_order() -> None:

@@ -2,7 +2,9 @@
 
 import html
 import re
+import shlex
 from typing import Any, cast
+from urllib.parse import unquote
 
 from pecia.interfaces.cli.output.render import format_cell, format_one_line
 from pecia.interfaces.cli.output.style import text_style, wrap_passage
@@ -12,6 +14,7 @@ from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
 from pecia.kernel.errors import Json
 
 TOOL = "lake.search_content"
+SCHEME = "pecia://file/"
 FILTERS = ("mode", "path", "content_type", "modified_after", "modified_before", "cursor")
 _MARK = re.compile(r"</?mark>")
 
@@ -27,9 +30,12 @@ def search(terminal: Terminal, given: CommandArguments) -> int:
         answer = cast(dict[str, Any], tools.call(tools.find_tool(TOOL), arguments))
     document = search_document(str(arguments["query"]), answer)
     terminal.print_result(document, lambda it: _show_hits(it, document))
+    for it in cast(list[dict[str, Any]], document["more"]):
+        where = f"--source {shlex.quote(it['source'])} --path {shlex.quote(it['path'])}"
+        terminal.info(f"{it['passages']} or more other passages of {it['path']}: {where}")
     for it in cast(list[str], document["degraded"]):
         terminal.info(f"warning: {it}")
-    return 0 if document["hits"] else 1
+    return 0 if document["hits"] and not document["unlikely"] else 1
 
 
 def search_document(query: str, answer: dict[str, Any]) -> dict[str, Json]:
@@ -37,6 +43,8 @@ def search_document(query: str, answer: dict[str, Any]) -> dict[str, Json]:
     return {
         "query": query,
         "hits": [_hit_document(it) for it in answer["hits"]],
+        "unlikely": bool(answer.get("unlikely")),
+        "more": [_more_document(it) for it in answer.get("more", [])],
         "next_cursor": answer.get("next_cursor"),
         "degraded": [*answer.get("degraded", [])],
     }
@@ -53,7 +61,13 @@ def _hit_document(hit: dict[str, Any]) -> dict[str, Json]:
         "passage": passage,
         "matches": [[start, end] for start, end in marks],
         "rank": hit["rank"],
+        "match": hit.get("match"),
     }
+
+
+def _more_document(it: dict[str, Any]) -> dict[str, Json]:
+    source, _, path = str(it["uri"]).removeprefix(SCHEME).partition("/")
+    return {"source": unquote(source), "path": unquote(path), "passages": it["passages"]}
 
 
 def split_marks(snippet: str) -> tuple[str, list[tuple[int, int]]]:
@@ -71,7 +85,11 @@ def _show_hits(terminal: Terminal, document: dict[str, Json]) -> None:
     if not hits:
         terminal.info(f"nothing found for {document['query']!r}")
         return
+    if document["unlikely"]:
+        terminal.info(f"nothing here seems to answer {document['query']!r}{_nearest(terminal)}")
     if not terminal.is_terminal:
+        # A line is a hit, and these are none.
+        hits = [] if document["unlikely"] else hits
         for it in hits:
             cells = [f"{it['source']}/{it['path']}", it["page"], it["title"], it["passage"]]
             terminal.print_line("\t".join(format_one_line(one) for one in cells))
@@ -91,13 +109,19 @@ def _show_hits(terminal: Terminal, document: dict[str, Json]) -> None:
         terminal.info(f"More: --cursor {document['next_cursor']}")
 
 
+def _nearest(terminal: Terminal) -> str:
+    return "; nearest:" if terminal.is_terminal else "; --json shows the nearest passages"
+
+
 COMMANDS = {
     "search": DirectCommand(
         search,
         "Search everything that you may see: files, documents and memories. Exits with 1 when\n"
-        "nothing is found. --json: query, hits (title, source, path, uri, page, passage,\n"
-        "matches, rank), next_cursor, degraded. In a pipe, or with --plain: a line for each hit,\n"
-        "with tabs between place, page, title and passage.",
+        "nothing is found, or nothing that is likely to answer: then a terminal shows the nearest\n"
+        "passages, and a pipe none. --json: query, hits (title, source, path, uri, page, passage,\n"
+        "matches, rank, match from 0 to 1), unlikely, more (files with more hits than are shown\n"
+        "of one: source, path, passages), next_cursor, degraded. In a pipe, or with --plain: a\n"
+        "line for each hit, with tabs between place, page, title and passage.",
         {
             "words": {
                 "type": "array",

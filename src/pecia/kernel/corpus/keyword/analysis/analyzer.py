@@ -5,7 +5,7 @@ anew. Nothing here reads or writes an index.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,7 +13,6 @@ from typing import NamedTuple
 import tantivy
 
 from pecia.kernel.corpus.keyword.analysis.balance import (
-    AVERAGE_TOKENS,
     FILLER,
     balance,
     ceil_length,
@@ -35,7 +34,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
 from pecia.kernel.corpus.keyword.entry import IndexEntry
 from pecia.kernel.corpus.keyword.query.parser import Query
 
-ANALYZER_VERSION = 6
+ANALYZER_VERSION = 7
 
 # One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
 # a word of the title counts in every chunk, and again, more, in the title's own field.
@@ -56,12 +55,19 @@ FIELD_WEIGHTS = {
 # called so. Words written like names, parts of joined ones and adjacent words count fully.
 PLAIN_NAME_SHARE = 0.5
 
-# Fields whose length counts. It is balanced: see `balance.py`.
-LENGTH_FIELDS = ("stems_en", "stems", "folded", "cjk")
+# Fields whose length counts, and the average that BM25 divides it by: about what a chunk of prose
+# has. It is balanced: see `balance.py`. The engine stores each of these numbers exactly.
+AVERAGE_TOKENS = {"stems_en": 128, "stems": 128, "folded": 128, "cjk": 128, "context": 376}
 # Fields in which a term counts by its IDF alone, however long the field is and however often it
 # has the term. They are short, so that BM25 says nearly the same of them, but that it needs an
 # average for it.
 PRESENCE_FIELDS = frozenset({"title", "headings", "path", "parts"})
+
+# The context of a chunk: its own stems twice, and once those of the other chunks of a file that has
+# at most so many. What a question asks for and what it is about often stand in different ones.
+# Hits are scored again by it, and nothing is found by it: no hit lacks a word of the query.
+SHORT_FILE_CHUNKS = 4
+OWN_TIMES = 2
 
 # Inside files that a question names, only what their pages say counts.
 GROUP_FIELD_WEIGHTS = {"stems": 1.0, "headings": 1.0}
@@ -85,13 +91,14 @@ def build_schema() -> tantivy.Schema:
     for name in ("title", "headings", "path", "parts"):
         made.add_text_field(name, tokenizer_name="folded", index_option="freq")
     made.add_text_field("cjk", tokenizer_name="spaced", index_option="freq")
+    made.add_text_field("context", tokenizer_name="spaced", index_option="freq")
     for name in ("role", "language", "source", "key", "type"):
         made.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("id", "group", "acl"):
         made.add_integer_field(name, indexed=True, fast=True)
     # The group of a balance document, which must not be found as a chunk of it.
     made.add_integer_field("balanced", indexed=True)
-    for name in ("modified", "mark", "cursor", "version"):
+    for name in ("modified", "mark", "chunks", "cursor", "version"):
         made.add_integer_field(name, fast=True)
     return made.build()
 
@@ -105,40 +112,72 @@ def register_analyzers(index: tantivy.Index) -> None:
 
 def build_documents(entries: Iterable[IndexEntry]) -> Iterator[tantivy.Document]:
     """Entries as the index takes them, with the balance documents of each group."""
-    groups: dict[int, list[dict[str, int]]] = {}
+    groups: dict[int, list[IndexEntry]] = {}
     for it in entries:
-        made = tantivy.Document()
-        lengths = _add_entry(made, it)
-        groups.setdefault(it.group, []).append(lengths)
-        yield made
-    for group, lengths in groups.items():
-        for missing in balance(lengths, LENGTH_FIELDS):
+        groups.setdefault(it.group, []).append(it)
+    for group, held in groups.items():
+        analyzed = [*map(_analyze, held)]
+        lengths: list[dict[str, int]] = []
+        for at, it in enumerate(analyzed):
+            made = tantivy.Document()
+            made.add_integer("chunks", len(held))
+            lengths.append(_add_entry(made, it, _context(analyzed, at)))
+            yield made
+        for missing in balance(lengths, AVERAGE_TOKENS):
             made = tantivy.Document()
             made.add_integer("balanced", group)
             _add_texts(made, ((name, fillers(tokens)) for name, tokens in missing.items()))
             yield made
 
 
-def _add_entry(made: tantivy.Document, entry: IndexEntry) -> dict[str, int]:
-    """Add an entry; its lengths. The text itself is not kept: the store has it."""
+class _AnalyzedEntry(NamedTuple):
+    """An entry with its language and stems. `spaced` are title, headings and body without what is
+    written without spaces; `body_stems` those of the body alone."""
+
+    entry: IndexEntry
+    cleaned: IndexEntry
+    language: str
+    spaced: list[str]
+    stems: list[str]
+    body_stems: list[str]
+
+
+def _analyze(entry: IndexEntry) -> _AnalyzedEntry:
     cleaned = _cleaned(entry)
     language = _language(cleaned)
     parts = (cleaned.title, cleaned.headings, cleaned.body)
     spaced = [it if it.isascii() else blank_unspaced(it) for it in parts]
+    above, body = (stemming_analyzer(language).analyze(it) for it in _above_and_body(spaced))
+    return _AnalyzedEntry(entry, cleaned, language, spaced, above + body, body)
+
+
+def _above_and_body(parts: Sequence[str]) -> tuple[str, str]:
+    return "\n".join(parts[:-1]), parts[-1]
+
+
+def _context(group: Sequence[_AnalyzedEntry], at: int) -> list[str]:
+    """The context of a chunk, as stems."""
+    others = (*group[:at], *group[at + 1 :]) if len(group) <= SHORT_FILE_CHUNKS else ()
+    return group[at].stems * OWN_TIMES + [stem for it in others for stem in it.body_stems]
+
+
+def _add_entry(made: tantivy.Document, it: _AnalyzedEntry, context: list[str]) -> dict[str, int]:
+    """Add an entry; its lengths. The text itself is not kept: the store has it."""
+    entry, cleaned, language, spaced, stems, _ = it
     text = "\n".join(filter(None, spaced))
-    words = len(folding_analyzer().analyze(text))
-    lengths = {"folded": words}
+    # One stem a word, so that both have as many.
+    lengths = {"folded": len(stems), "context": len(context)}
+    made.add_text("context", " ".join(context))
     if language == "en":
         made.add_text("stems_en", text)
-        lengths["stems_en"] = words
+        lengths["stems_en"] = len(stems)
     else:
-        stems = stemming_analyzer(language).analyze(text)
         made.add_text("stems", " ".join(stems))
         lengths["stems"] = len(stems)
     made.add_text("language", language)
     # One by one, so that no phrase is found across the end of a title.
     _add_texts(made, (("folded", it) for it in spaced))
-    bigrams = cjk_bigrams("\n".join(filter(None, parts)))
+    bigrams = cjk_bigrams("\n".join(filter(None, (cleaned.title, cleaned.headings, cleaned.body))))
     lengths["cjk"] = len(bigrams.split())
     _add_texts(made, (*_side_texts(cleaned, text, language), ("cjk", bigrams)))
     _add_facts(made, entry)
@@ -165,7 +204,7 @@ def build_cursor_document(cursor: int) -> tantivy.Document:
     made.add_integer("cursor", cursor)
     made.add_integer("version", ANALYZER_VERSION)
     # As long as the average: it counts in it, and there is a new one with every commit.
-    _add_texts(made, ((name, fillers(AVERAGE_TOKENS)) for name in LENGTH_FIELDS))
+    _add_texts(made, ((name, fillers(tokens)) for name, tokens in AVERAGE_TOKENS.items()))
     return made
 
 
@@ -236,6 +275,16 @@ def _translated_terms(query: Query, own: Collection[str]) -> Iterator[Weighted]:
     for term, share in shares.items():
         if term not in own:
             yield Weighted("translated", "stems_en", term, FIELD_WEIGHTS["translated"] * share)
+
+
+def weighted_context_terms(query: Query, languages: Collection[str]) -> Iterator[Weighted]:
+    """Its stems alone, to look up in the context of a chunk."""
+    # Every language has its stems in this one field.
+    known: set[str] = set()
+    for it in weighted_query_terms(query, languages):
+        if it.name == "stems" and it.term not in known:
+            known.add(it.term)
+            yield it._replace(field="context")
 
 
 def _plain_words(query: Query) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 BM25 divides the length of a text by the average of the index, and the engine computes that over
 all texts of a tenant. With the chunks of a file come documents of a filler term, so that all of
-them together are as long on average as `AVERAGE_TOKENS`, in every field. Then no file changes the
+them together are as long on average as the constant of each field. Then no file changes the
 average, whatever its length: else hidden files would move the scores of visible ones.
 
 Lengths are ones that the engine stores exactly: after deletions, a merge adds up what it stored.
@@ -11,8 +11,6 @@ Lengths are ones that the engine stores exactly: after deletions, a merge adds u
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-# About as many as a chunk of prose has. The engine stores it exactly.
-AVERAGE_TOKENS = 128
 # A letter for Unicode, and blank. No stemmer changes it, and no query looks for it.
 FILLER = "\u3164"
 
@@ -39,16 +37,19 @@ def ceil_length(tokens: int) -> int:
     return floor + (1 << (tokens - _STEPS_BEGIN).bit_length() - _STEP_BITS)
 
 
-def balance(lengths: Sequence[Mapping[str, int]], fields: Sequence[str]) -> list[dict[str, int]]:
+def balance(
+    lengths: Sequence[Mapping[str, int]], averages: Mapping[str, int]
+) -> list[dict[str, int]]:
     """How many fillers each balance document of a file has, by field.
 
-    `lengths` are those of its chunks, each one that the engine stores exactly.
+    `lengths` are those of its chunks, each one that the engine stores exactly. `averages` are the
+    constants of the fields.
     """
-    totals = {it: sum(held.get(it, 0) for held in lengths) for it in fields}
-    least = -(-max(totals.values(), default=0) // AVERAGE_TOKENS) - len(lengths)
+    totals = {it: sum(held.get(it, 0) for held in lengths) for it in averages}
+    least = max(-(-totals[it] // average) for it, average in averages.items()) - len(lengths)
     for extra in count(max(1, least)):
-        whole = AVERAGE_TOKENS * (len(lengths) + extra)
-        parts = {it: _split(whole - total) for it, total in totals.items()}
+        documents = len(lengths) + extra
+        parts = {it: _split(averages[it] * documents - total) for it, total in totals.items()}
         if all(len(it) <= extra for it in parts.values()):
             return [
                 {name: held[at] for name, held in parts.items() if at < len(held)}

@@ -37,6 +37,16 @@ def group_query(
     return tantivy.Query.boolean_query([*silent, *parts])
 
 
+def chunk_query(
+    schema: tantivy.Schema, terms: Iterable[Weighted], ids: Iterable[int]
+) -> tantivy.Query:
+    """These chunks, by the terms. A set of ids takes eight times as long as each by itself."""
+    parts = [(_SHOULD, _weighted_query(schema, it)) for it in terms]
+    each = [(_SHOULD, tantivy.Query.term_query(schema, "id", it)) for it in ids]
+    only = tantivy.Query.const_score_query(tantivy.Query.boolean_query(each), 0.0)
+    return tantivy.Query.boolean_query([(_MUST, only), *parts])
+
+
 def must_clauses(schema: tantivy.Schema, query: Query) -> Iterator[tantivy.Query]:
     """What has to be there whatever else is: phrases, and words of the title."""
     for text in query.phrases:
