@@ -7,6 +7,7 @@ import pytest
 
 from pecia.app.app import SETTINGS, open_app
 from pecia.features.ckf.heuristic.cues.grammar import LANGUAGES
+from pecia.kernel.errors import NotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.settings.load import load_settings
@@ -88,6 +89,10 @@ async def test_a_text_has_the_same_rules_by_itself_and_by_every_address(
                 by_uri = await house.call(ana, "ckf.compile", uri=uri)
                 assert by_uri["package"]["metadata"]["language"] == language, uri
                 assert rules(by_uri) == rules(by_text), uri
+        with pytest.raises(NotFound) as missing:
+            await house.call(ana, "ckf.compile", uri="wiki:notes/en.md")
+        # Who guessed the form of an address is told it.
+        assert "pecia://file/wiki%3Anotes/" in str(missing.value.fields["hint"])
 
 
 async def test_a_file_says_its_language_with_the_code_that_everybody_uses(

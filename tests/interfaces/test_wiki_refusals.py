@@ -43,6 +43,25 @@ async def notes(server: Server) -> Path:
     return folder
 
 
+@pytest.mark.parametrize(
+    ("tool", "asked"),
+    [
+        ("edit_document", {"docName": "b.txt", "find": "beta", "replace": "x"}),
+        ("delete_document", {"docName": "b.txt"}),
+        ("read_document", {"path": "b.txt"}),
+    ],
+)
+async def test_a_file_that_is_no_document_is_not_said_to_be_missing(
+    server: Server, tool: str, asked: dict[str, Any]
+) -> None:
+    folder = await notes(server)
+    (folder / "b.txt").write_text("beta\n")
+    found, error = await post(server, tool, asked)
+    assert (found, error["code"], error["got"]) == (400, "INVALID_FORMAT", "b.txt")
+    assert "only .mdx and .md files" in error["message"]
+    assert (folder / "b.txt").read_text() == "beta\n"
+
+
 @pytest.mark.parametrize(("tool", "asked", "status", "code"), REFUSED)
 async def test_a_refusal_is_the_callers_to_mend(
     server: Server, tool: str, asked: dict[str, Any], status: int, code: str

@@ -178,6 +178,13 @@ async def live_through(server: SpaceServer, steps: list[Any]) -> None:
         await page.take(*step)
     while page.program is not None:
         page.go_on("append", 0)
+    # What a program wrote into a replaced file is put into the file when a tool looks.
+    shown = await page.app.call(
+        page.owner,
+        "wiki.read_document",
+        {"path": "words.md", "space": page.folder.name},
+        VISIT,
+    )
     text = page.file.read_text(encoding="utf-8")
     assert sorted(WORD.findall(text)) == sorted(page.words), text
     assert f"[[{page.target}]]" in text
@@ -185,12 +192,6 @@ async def live_through(server: SpaceServer, steps: list[Any]) -> None:
     left = page.folder.rglob(f"*{disk.TEMPORARY_SUFFIX}")
     # A document that was made live keeps its replaced file for a while: it may yet be written.
     assert not [it for it in left if it.parent != page.folder / COPY_FOLDER]
-    shown = await page.app.call(
-        page.owner,
-        "wiki.read_document",
-        {"path": "words.md", "space": page.folder.name},
-        VISIT,
-    )
     assert isinstance(shown.structured, dict)
     assert shown.structured["content"] == text
 
@@ -213,6 +214,30 @@ def server(
     [
         ("program", "append_slowly", 0),
         ("tool", "edit", ("_require_known", False, 1, ("program", "append", 0))),
+    ]
+)
+@example(
+    [
+        ("tool", "append", None),
+        ("program", "append_slowly", 28),
+        ("tool", "append", ("replace", False, 2, ("program", "append_slowly", 28))),
+        ("program", "append_slowly", 3),
+        ("tool", "append", ("replace", False, 2, ("program", "append", 0))),
+        ("program", "patch_slowly", 9),
+        ("program", "append_slowly", 0),
+        ("tool", "rename", None),
+    ]
+)
+@example(
+    [
+        ("program", "append", 0),
+        ("program", "append", 28),
+        ("tool", "append", ("replace", False, 2, ("program", "append_slowly", 28))),
+        ("program", "append_slowly", 3),
+        ("tool", "append", ("replace", False, 2, ("program", "append", 0))),
+        ("program", "patch_slowly", 9),
+        ("program", "append_slowly", 0),
+        ("tool", "append", None),
     ]
 )
 @given(steps=st.lists(PROGRAM | TOOL, min_size=1, max_size=8))

@@ -185,6 +185,23 @@ async def test_what_is_left_of_a_space_that_is_switched_off_is_filed_so_that_it_
     assert body == PAGE.replace("First", "First left")
 
 
+async def test_a_folder_that_is_away_is_no_reason_to_forget_what_was_written(
+    nodes: tuple[Node, Node], plan: Path
+) -> None:
+    """A disk that is not mounted, or a worker on a machine that does not have the folder."""
+    one, _ = nodes
+    filing = LiveFlusher(SpaceRecovery(one.app.store, HistoryRepository.open))
+    async with at(one.url, "plan", plan.name) as hand:
+        hand.type_after("First", " kept")
+        await hand.saved()
+        away = await anyio.Path(plan).rename(plan.with_name("away"))
+        await LiveCleanup(one.app.store, filing).run_once(left_s=0)
+        await away.rename(plan)
+        await LiveCleanup(one.app.store, filing).run_once(left_s=0)
+        body = await anyio.Path(plan / "plan.md").read_text(encoding="utf-8")
+    assert body == PAGE.replace("First", "First kept")
+
+
 async def _is_refused(node: Node, space: str) -> bool:
     try:
         await node.app.call(node.owner, "admin.remove_space", {"name": space}, VISIT)

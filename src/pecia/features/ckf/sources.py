@@ -19,6 +19,10 @@ from pecia.kernel.store.store import Store
 # A package names its sources itself, so the number that is read is bounded.
 MAX_SOURCES = 50
 CONCEPT_SCHEME = "okf://"
+FILE_HINT = (
+    "Files and wiki documents are pecia://file/SOURCE/KEY, percent-encoded "
+    "(pecia://file/wiki%3Anotes/plan.md). Or give the text itself."
+)
 
 
 def file_source_reader(store: Store, address_of: Callable[[str], tuple[str, str]]) -> ReadSource:
@@ -30,7 +34,7 @@ def file_source_reader(store: Store, address_of: Callable[[str], tuple[str, str]
             found = await _read(store, caller, source_id, key)
         except (InvalidFormat, NotFound):
             # Invalid URI, absent file and missing right are indistinguishable.
-            missing = NotFound(f"no text at {uri}", uri=uri, hint="Give the text itself.")
+            missing = NotFound(f"no text at {uri}", uri=uri, hint=FILE_HINT)
             raise missing from None
         if not found.text:
             raise Unprocessable(

@@ -15,7 +15,7 @@ from pecia.features.wiki.config.merge import EffectiveConfig
 from pecia.features.wiki.core.document import decode_any_charset
 from pecia.features.wiki.core.graph import LinkGraph, build_link_graph
 from pecia.features.wiki.core.metadata import DocumentMetadata
-from pecia.features.wiki.core.names import parse_document_name
+from pecia.features.wiki.core.names import EXTENSIONS, parse_document_name
 from pecia.features.wiki.history.history import SpaceHistory
 from pecia.features.wiki.history.port import OpenVersions
 from pecia.features.wiki.live.flush import LiveFlusher
@@ -72,8 +72,19 @@ class OpenSpace:
         wanted = parse_document_name(name, field)
         found = self.documents.get(wanted)
         if found is None:
+            self.require_markdown(wanted, field)
             raise NotFound(f"no document {wanted!r}", field=field, docName=wanted)
         return found
+
+    def require_markdown(self, path: str, field: str) -> None:
+        """Refuse a file that is there, but is no document."""
+        if path in self.other_files:
+            raise InvalidFormat(
+                f"{path!r} is not a Markdown document: only {' and '.join(EXTENSIONS)} files are "
+                "read and edited by this tool",
+                field=field,
+                got=path[:200],
+            )
 
     async def restat(self, name: str, path: str) -> WikiDocument:
         """A document with the new stamp of its file, after a write."""

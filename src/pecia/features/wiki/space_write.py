@@ -331,7 +331,11 @@ class SpaceWrite:
 
     async def _write_live(self, path: str, found: LiveDraft, text: str, base: MergeBase) -> None:
         """Apply the change to the live document. The file is flushed after commit."""
-        was = await self._record_live_edits(path, found, await self._read_disk(path))
+        on_disk = await self._read_disk(path)
+        if base is MergeBase.FILE and on_disk not in (found.file_text.encode(), None):
+            # Half written, so it is not merged: its words would be the tool's, and come once more.
+            raise Collision(f"another program is writing {path!r}; try again", path=path)
+        was = await self._record_live_edits(path, found, on_disk)
         rewrite = found.rewrite if base is MergeBase.DOCUMENT else found.rewrite_file
         rewrite(text, self.scope.writer)
         self._changes[path] = (was, found.text.encode())

@@ -1,5 +1,6 @@
 """The embedded cluster, piece by piece, and what a new one is like. What kills it is in faults."""
 
+import errno
 import json
 import os
 import re
@@ -343,6 +344,29 @@ def test_the_cluster_of_a_temporary_home_that_is_gone_is_swept_away(tmp_path: Pa
             shutil.rmtree(home)
     assert [it.name.split("-")[0] for it in remove_orphans(system)] == ["gone"]
     assert sorted(it.name.split("-")[0] for it in system.glob("*/")) == ["elsewhere", "there"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
+def test_a_removal_that_was_cut_off_is_completed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, system = tmp_path / "home", tmp_path / "system"
+    places, _ = create_cluster_paths(home, system, print)
+    record_home(places.root, home)
+    (places.root / "data").mkdir(exist_ok=True)
+    shutil.rmtree(home)
+    rmdir = os.rmdir
+
+    def full(path: str, *, dir_fd: int | None = None) -> None:
+        if Path(path).name == "data":
+            raise OSError(errno.ENOTEMPTY, "a server that ends wrote a last file")
+        rmdir(path, dir_fd=dir_fd)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rmdir", full)
+        assert remove_orphans(system) == []
+    assert remove_orphans(system) == [places.root]
+    assert [*system.glob("*/")] == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")

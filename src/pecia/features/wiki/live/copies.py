@@ -114,12 +114,14 @@ class FileMerge:
     is_missing: bool
     done: list[FileCopy]
     """Copies that cannot contribute any more."""
+    has_writers: bool
+    """Whether a program had a copy open for writing when it was read."""
 
 
 async def merge_files(files: DocumentFiles, mine: LiveDraft) -> FileMerge:
     """Merge edits by programs, oldest file first: the next may contain them as well."""
     done: list[FileCopy] = []
-    are_read = True
+    are_read, has_writers = True, False
     for copy in [*mine.copies]:
         found = await files.read_copy(copy)
         # Not text: cannot be merged, and must not be lost either.
@@ -127,19 +129,21 @@ async def merge_files(files: DocumentFiles, mine: LiveDraft) -> FileMerge:
         is_whole = found is None or is_fully_written(found, copy.base)
         is_news = found and is_whole and mine.merge_copy(copy, text)
         are_read = are_read and is_whole
+        has_writers = has_writers or bool(found and found.is_open)
         if found is None or (not is_news and is_abandoned(found, copy)):
             done.append(copy)
     found = await files.read_with_retry()
     if found is None:
-        return FileMerge(None, is_missing=True, done=done)
+        return FileMerge(None, is_missing=True, done=done, has_writers=has_writers)
     # A program in the middle of writing continues in the old file after the swap.
     if not is_fully_written(found, mine.row.base):
-        return FileMerge(None, is_missing=False, done=_limit_unread(done))
+        return FileMerge(None, is_missing=False, done=_limit_unread(done), has_writers=has_writers)
     text = decode_utf8(found.body)
     if text is None:
         raise Unprocessable(f"{files.path!r} is not UTF-8", path=files.path)
     mine.merge_file(text)
-    return FileMerge(text, is_missing=False, done=done if are_read else _limit_unread(done))
+    done = done if are_read else _limit_unread(done)
+    return FileMerge(text, is_missing=False, done=done, has_writers=has_writers)
 
 
 def _limit_unread(done: list[FileCopy]) -> list[FileCopy]:

@@ -47,6 +47,8 @@ class FileSwap:
     """For one document, under the lock of its space."""
 
     files: DocumentFiles
+    may_be_written: bool = False
+    """Whether a program may have written a replaced file since it was read."""
     _until: int | None = None
     """The update that the file must contain. Later ones are left to the next flush."""
     _begun: float = field(default_factory=time.monotonic)
@@ -58,6 +60,7 @@ class FileSwap:
         if row is None:
             return SwapStep.DONE
         copies = await rows.copies(row)
+        self.may_be_written = bool(copies)
         await self.files.remove_orphans(row, copies)
         written = await rows.changes(row)
         intent = next((it for it in copies if it.swapped_at is None), None)
@@ -72,7 +75,7 @@ class FileSwap:
         found = await merge_files(self.files, mine)
         if found.is_missing:
             return await self._handle_missing(rows, versions, mine)
-        self._missed = 0
+        self._missed, self.may_be_written = 0, found.has_writers
         return await self._store_edits(rows, versions, mine, found)
 
     async def _store_edits(

@@ -3,9 +3,11 @@
 Any process that finds a file behind may do it: it reads only the store and the disk.
 """
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 from uuid import UUID
 
 import anyio
@@ -31,6 +33,13 @@ _log = Log(__name__)
 MAX_RETRIES = 200
 """A program that writes constantly is waited for, and each of its writes is a step."""
 RETRY_DELAY_S = 0.05
+DRAIN_TIMEOUT_S = 2.0
+"""How long a stop waits for programs that have a replaced file open."""
+MAX_REPLACED = 1_000
+"""How many are remembered for that: older ones were read by a worker since."""
+FILE_BEHIND = "a program has it open; what it still writes is put into the file at the next start"
+
+LiveKey: TypeAlias = tuple[SpaceLocation, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,8 @@ class LiveFlusher:
 
     recovery: SpaceRecovery
     roots: SpaceRoots | None = None
+    _replaced: dict[LiveKey, None] = field(default_factory=dict[LiveKey, None])
+    """Documents of which this process left replaced files behind."""
 
     @property
     def store(self) -> Store:
@@ -75,26 +86,53 @@ class LiveFlusher:
         exchange = FileSwap(DocumentFiles(place, path))
         for _ in range(MAX_RETRIES):
             step = await self._step(place, exchange)
+            self._note_copies(place, path, may_be_written=exchange.may_be_written)
             if step is SwapStep.DONE:
                 return
             if step is SwapStep.WAIT:
                 await anyio.sleep(RETRY_DELAY_S)
         raise Unavailable(f"{path!r} keeps changing", path=path)
 
-    async def flush_many(self, place: SpaceLocation, paths: Sequence[str]) -> None:
-        """Several. A failure does not block the others: the edits are stored."""
+    async def flush_many(self, place: SpaceLocation, paths: Sequence[str]) -> bool:
+        """Several; whether all succeeded. A failure does not block the others: the edits are
+        stored."""
+        are_done = True
         for path in paths:
             try:
                 await self.flush(place, path)
             except PeciaError as error:
                 _log.failure("wiki.flush", error)
+                are_done = False
+        return are_done
 
-    async def flush_all(self, place: SpaceLocation) -> None:
-        """Every document of the space whose file is behind."""
+    async def flush_all(self, place: SpaceLocation, left_s: float = 0) -> bool:
+        """Every document of the space whose file is behind, and that nobody changed for so long."""
         async with self.store.system() as tx:
-            rows = await tx.fetch_all(SQL["unfiled"], **place.sql_params())
+            rows = await tx.fetch_all(SQL["unfiled"], seconds=left_s, **place.sql_params())
         keys = [it["key"] for it in rows if it["key"].startswith(place.prefix)]
-        await self.flush_many(place, [it.removeprefix(place.prefix) for it in keys])
+        return await self.flush_many(place, [it.removeprefix(place.prefix) for it in keys])
+
+    async def drain(self) -> None:
+        """Before this process ends: put into the files what programs wrote to those that it
+        replaced. Afterwards nobody reads them until the next start."""
+        waiting, end = [*self._replaced], time.monotonic() + DRAIN_TIMEOUT_S
+        while waiting and time.monotonic() < end:
+            flushed = [it for it in waiting if await self.flush_many(it[0], [it[1]])]
+            waiting = [it for it in flushed if it in self._replaced]
+            if waiting:
+                await anyio.sleep(RETRY_DELAY_S)
+
+    def log_undrained(self) -> None:
+        """Name the documents whose files may lack what programs write."""
+        for place, path in self._replaced:
+            _log.warning("wiki.file_behind", path=path, space=place.source_id, reason=FILE_BEHIND)
+
+    def _note_copies(self, place: SpaceLocation, path: str, *, may_be_written: bool) -> None:
+        self._replaced.pop((place, path), None)
+        if may_be_written:
+            self._replaced[place, path] = None
+        if len(self._replaced) > MAX_REPLACED:
+            del self._replaced[next(iter(self._replaced))]
 
     async def _step(self, place: SpaceLocation, exchange: FileSwap) -> SwapStep:
         """One step. Its versions are in history once its rows are committed."""

@@ -68,11 +68,12 @@ SELECT key FROM wiki.live
 UPDATE wiki.live SET key = %(to)s WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s;
 
 -- name: unfiled
--- System: documents of a space whose files are behind, or were recently replaced.
+-- System: documents of a space whose files are behind, or were recently replaced, for more than a moment.
 SELECT l.key FROM wiki.live l
  WHERE l.tenant_id = %(tenant_id)s AND l.source_id = %(source_id)s
    AND (l.head > l.filed
         OR EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id))
+   AND l.changed_at <= now() - make_interval(secs => %(seconds)s)
  ORDER BY l.key;
 
 -- name: unfiled_spaces

@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -13,6 +12,7 @@ from pecia.features.wiki.history.message import writer_of
 from pecia.features.wiki.live.core.frames import Frame, SyncStep1, decode_frame
 from pecia.features.wiki.live.document import DocumentServices, OpenDocument
 from pecia.features.wiki.live.editor import LiveEditor
+from pecia.features.wiki.live.flush import LiveKey
 from pecia.features.wiki.live.limits import LiveLimits
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.store import SpaceLocation
@@ -33,8 +33,6 @@ _log = Log(__name__)
 
 SHUTDOWN_TIMEOUT_S = 5.0
 """Time limit of the final flush at shutdown. The edits are stored in any case."""
-
-LiveKey: TypeAlias = tuple[SpaceLocation, str]
 
 
 @dataclass(slots=True)
@@ -96,6 +94,8 @@ class LiveServer:
                 self._tasks = None
                 with anyio.move_on_after(SHUTDOWN_TIMEOUT_S, shield=True):
                     await self._flush_all()
+                    await self.wiki.flusher.drain()
+                self.wiki.flusher.log_undrained()
                 tasks.cancel_scope.cancel()
 
     def _cost(self, frame: Frame, size_bytes: int) -> int:

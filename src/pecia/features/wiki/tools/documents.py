@@ -110,6 +110,7 @@ def find_document(opened: OpenSpace, path: str) -> WikiDocument:
         found = opened.documents.get(name)
         if found is not None and (not extension or found.path == inside):
             return found
+        opened.require_markdown(inside, "path")
     raise NotFound(f"no document at {path!r}", path=path[:500])
 
 

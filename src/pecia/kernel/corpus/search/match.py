@@ -95,7 +95,7 @@ def estimate_best_match(
         for alias, term in aliases.items():
             known[term] = min(known.get(term, 1.0), rarity.get(alias, 1.0))
         found.append(
-            estimate_match(reading, terms, known, cosine, aliases, None if aliases else language)
+            estimate_match(reading, terms, known, cosine, None if aliases else language, aliases)
         )
     return max(found)
 
@@ -105,8 +105,8 @@ def estimate_match(
     terms: Sequence[str],
     rarity: Mapping[str, float],
     cosine: float | None,
-    aliases: Mapping[str, str] = NO_ALIASES,
     asked: TextLanguage | None = None,
+    aliases: Mapping[str, str] = NO_ALIASES,
 ) -> float:
     """The probability that this text answers a query of these terms.
 

@@ -110,12 +110,22 @@ def _remove(places: ClusterPaths, limit_s: float) -> bool:
         if not _await_last_user(places, lock, limit_s):
             return False
         sockets = places.sockets
-        shutil.rmtree(places.root)
+        _remove_tree(places.root)
         if sockets.parent != places.root:
             shutil.rmtree(sockets, ignore_errors=True)
         return True
     finally:
         lock.close()
+
+
+def _remove_tree(root: Path) -> None:
+    """The record last: a removal that was cut off can be completed by the next."""
+    for it in root.iterdir():
+        if it.is_dir() and not it.is_symlink():
+            shutil.rmtree(it)
+        elif it.name != RECORD:
+            it.unlink()
+    shutil.rmtree(root)
 
 
 def _await_last_user(places: ClusterPaths, lock: FileLock, limit_s: float) -> bool:
