@@ -9,7 +9,7 @@ DIMENSION = 384
 MAX_TOKENS = 256
 
 MODEL_SHA256 = "5eafd845858cfb86fbf0381cf76a336a89eae5571cce77239048632e72670ddf"
-LEXICON_SHA256 = "43c40e25ee820f8b7d0af0dd722d0625d1615f4bf1b5d9f9f987d48baa2f9d37"
+LEXICON_SHA256 = "186fad61fa76c7a495727abec490a200579938cb047d1c8d3305e0ffdd61a2ad"
 TOKENIZER_SHA256 = "714da34f7d8857770219c1e0cc08d5b96253628103a51f1514da3bc3465e4195"
 
 
@@ -24,5 +24,5 @@ def tokenizer_path() -> Path:
 
 
 def lexicon_path() -> Path:
-    """Words of 30 languages with their translations into English, and trigrams of 64."""
+    """Words of 63 languages with their translations into English, and trigrams of 64."""
     return Path(__file__).parent / "lexicon.zip"
