@@ -178,6 +178,9 @@ async def live_through(server: SpaceServer, steps: list[Any]) -> None:
         await page.take(*step)
     while page.program is not None:
         page.go_on("append", 0)
+    replaced = [*page.folder.glob(f"{COPY_FOLDER}/*")]
+    if not replaced:
+        assert sorted(WORD.findall(page.file.read_text(encoding="utf-8"))) == sorted(page.words)
     # What a program wrote into a replaced file is put into the file when a tool looks.
     shown = await page.app.call(
         page.owner,

@@ -1,14 +1,11 @@
 """Fifty agents remember in one project while the server is killed: what was acknowledged is there,
 once, and in the order in which each agent said it."""
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-import orjson
 import pytest
 
 from pecia.app.app import SETTINGS, open_app
@@ -18,6 +15,7 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT, house_flags, no_fetch
 from tests.features.memory.agents_victim import PROJECT
 from tests.features.memory.conftest import Memories
+from tests.features.memory.victim_process import open_victim
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(300)]
 
@@ -38,22 +36,10 @@ def run_agents(
     logins: DatabaseLogins, home: Path, left: list[list[str]], most: int | None
 ) -> list[str]:
     """What was acknowledged in one run, which is killed after so many."""
-    given = {
-        "owner": logins.owner,
-        "app": logins.app,
-        "system": logins.system,
-        "home": str(home),
-        "agents": left,
-    }
-    command = [sys.executable, "-m", "tests.features.memory.agents_victim"]
     acked: list[str] = []
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as victim:
-        assert victim.stdin
-        assert victim.stdout
-        victim.stdin.write(orjson.dumps(given))
-        victim.stdin.close()
-        for line in victim.stdout:
-            acked.append(line.decode().removeprefix("acked ").rstrip("\n"))
+    with open_victim("agents_victim", logins, home, agents=left) as (victim, texts):
+        for text in texts:
+            acked.append(text)
             if len(acked) == most:
                 victim.kill()
     return acked

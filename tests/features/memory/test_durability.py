@@ -1,11 +1,8 @@
 """What was acknowledged survives a kill, and is found by the next call."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import anyio.to_thread
-import orjson
 import pytest
 
 from pecia.app.app import SETTINGS, open_app
@@ -14,6 +11,7 @@ from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT, house_flags, no_fetch
 from tests.features.memory.conftest import Memories
+from tests.features.memory.victim_process import open_victim
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(120)]
 
@@ -22,16 +20,10 @@ ACKNOWLEDGED = 8
 
 def killed(logins: DatabaseLogins, home: Path) -> list[str]:
     """The texts that were acknowledged before the kill."""
-    given = {"owner": logins.owner, "app": logins.app, "system": logins.system, "home": str(home)}
-    command = [sys.executable, "-m", "tests.features.memory.victim"]
     acked: list[str] = []
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as victim:
-        assert victim.stdin
-        assert victim.stdout
-        victim.stdin.write(orjson.dumps(given))
-        victim.stdin.close()
-        for line in victim.stdout:
-            acked.append(line.decode().removeprefix("acked ").rstrip("\n"))
+    with open_victim("victim", logins, home) as (victim, texts):
+        for text in texts:
+            acked.append(text)
             if len(acked) == ACKNOWLEDGED:
                 # In the midst of the next one, as likely as not.
                 victim.kill()

@@ -4,9 +4,7 @@ A browser downloads by a link that works once: a link cannot carry the header wi
 session cookie does not count.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
@@ -27,8 +25,6 @@ from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.tool.call import Call
 
 BACKUPS = f"{API}/backups"
-
-T = TypeVar("T")
 
 
 class WholeFile(FileResponse):
@@ -69,7 +65,9 @@ class BackupHandlers:
                 "folder": folder,
             }
 
-        return json_response(await self._run(request, who, "list", {}, read))
+        operation = Operation("backups.list", Scope.ADMIN)
+        context = self.authenticator.request_context(request)
+        return json_response(await self.app.dispatcher.run(who, operation, context, read))
 
     async def start(self, request: Request) -> Response:
         who = await self._require_owner(request)
@@ -78,7 +76,9 @@ class BackupHandlers:
         async def write(call: Call) -> dict[str, Json]:
             return self.backups.start().as_json()
 
-        return json_response(await self._run(request, who, "start", {}, write), 202)
+        operation = Operation("backups.start", Scope.ADMIN)
+        context = self.authenticator.request_context(request)
+        return json_response(await self.app.dispatcher.run(who, operation, context, write), 202)
 
     async def link(self, request: Request) -> Response:
         """An address that downloads this backup, once and within a minute."""
@@ -89,7 +89,9 @@ class BackupHandlers:
         async def write(call: Call) -> str:
             return self.backups.make_link(name)
 
-        code = await self._run(request, who, "link", {"name": name[:80]}, write)
+        operation = Operation("backups.link", Scope.ADMIN, arguments={"name": name[:80]})
+        context = self.authenticator.request_context(request)
+        code = await self.app.dispatcher.run(who, operation, context, write)
         return json_response({"url": f"{BACKUPS}/{name}?code={code}"})
 
     async def download(self, request: Request) -> Response:
@@ -120,15 +122,3 @@ class BackupHandlers:
                 "server its operator runs `pecia backup`"
             )
         return who
-
-    async def _run(
-        self,
-        request: Request,
-        who: Caller,
-        name: str,
-        facts: dict[str, Json],
-        work: Callable[[Call], Awaitable[T]],
-    ) -> T:
-        operation = Operation(f"backups.{name}", Scope.ADMIN, arguments=facts)
-        context = self.authenticator.request_context(request)
-        return await self.app.dispatcher.run(who, operation, context, work)
