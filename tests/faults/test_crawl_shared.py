@@ -67,11 +67,12 @@ def comparable(answer: dict[str, Any]) -> dict[str, Any]:
     """Without what two indexes of the same files may weigh otherwise.
 
     How much a word weighs depends a little on what an index has still to clear away, and each
-    clears away in its own time: which files are found is the same, their order nearly.
+    clears away in its own time: which files are found is the same, their order and how well they
+    match nearly.
     """
     if "hits" not in answer:
         return answer
-    by_key = {it["key"]: {**it, "rank": None} for it in answer["hits"]}
+    by_key = {it["key"]: {**it, "rank": None, "match": None} for it in answer["hits"]}
     return {**answer, "hits": dict(sorted(by_key.items()))}
 
 

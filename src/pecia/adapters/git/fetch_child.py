@@ -5,10 +5,13 @@ It is started by `fetch.py` alone, limits itself before it touches the network, 
 else.
 """
 
+import fcntl
 import json
 import os
 import resource
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +109,9 @@ def _push(order: dict[str, Any]) -> dict[str, Any]:
         # To a folder, the library sets a reference without comparing it: only the commits go that
         # way, under a name of their own.
         incoming = f"refs/pecia/{new}"
-        remote.push([f"+{OUTGOING}:{incoming}"], callbacks=callbacks)
-        return _advance_there(Path(order["url"]), reference, (old, new), incoming)
+        with _locked(Path(order["url"])):
+            remote.push([f"+{OUTGOING}:{incoming}"], callbacks=callbacks)
+            return _advance_there(Path(order["url"]), reference, (old, new), incoming)
     try:
         remote.push([f"{OUTGOING}:{reference}"], callbacks=callbacks, proxy=order["proxy"])
     except PushRefused as error:
@@ -117,6 +121,18 @@ def _push(order: dict[str, Any]) -> dict[str, Any]:
             return {"error": "moved"}
         raise
     return {}
+
+
+@contextmanager
+def _locked(place: Path) -> Generator[None]:
+    """Alone among those who push to this folder: the library fails where a reference that it has
+    listed is deleted by another, and where the last of a folder of references is."""
+    at = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(at, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(at)
 
 
 def _advance_there(
