@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import pytest
+from hypothesis import settings
 
 from pecia.app.app import SETTINGS, App, migration_parts, open_app
 from pecia.app.dispatch import RequestContext
@@ -17,12 +18,17 @@ from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.migrate import migrate
 from tests.confirming_channel import Person
+from tests.soak import SOAK
 
 pytest_plugins = ["tests.database"]
 
 # Thousands of collected tests stay alive for the whole run, and every full collection looks at all
 # of them. With the interpreter's thresholds, collecting took 9.6 s of CPU instead of 8.3.
 gc.set_threshold(50_000, 20, 100)
+
+# The same code gets the same verdict: laws draw the same cases each time. `make soak` draws new ones.
+settings.register_profile("pecia", derandomize=not SOAK, print_blob=True)
+settings.load_profile("pecia")
 
 VISIT = RequestContext("test", client_ip="127.0.0.1", channel=Person())
 """How a test calls a tool: as a client whose person says yes where one is asked."""

@@ -6,6 +6,7 @@ What a link means is judged by markdown-it and urllib, not by our own resolver.
 import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from urllib.parse import quote, unquote, urlsplit
 
 from hypothesis import example, given, settings
@@ -73,7 +74,15 @@ OUTSIDE_FORMS = (
     "| [t]({}) | c |",
     "[![t]({0})]({0})",
 )
-RELATIVE_FORMS = ("[t]({})", "[t](<{}>)", "![t]({})", "see [t]({} 'title').")
+RELATIVE_FORMS = (
+    *("[t]({})", "[t](<{}>)", "![t]({})", "see [t]({} 'title')."),
+    *(
+        '<a href="{}">t</a>',
+        "see <A class=x HREF='{}'>t</a>",
+        "<img alt=x src='{}' >",
+        '<img src="{}"/>',
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +207,24 @@ def urls(text: str) -> Iterable[str]:
     parser.normalizeLink = lambda url: url
     parser.validateLink = lambda url: True
     for block in parser.parse(text):
-        for it in block.children or ():
+        for it in block.children or (block,):
             url = it.attrGet("href") if it.type == "link_open" else it.attrGet("src")
             if it.type in ("link_open", "image") and isinstance(url, str):
                 yield url
+            if it.type in ("html_inline", "html_block"):
+                yield from tag_urls(it.content)
+
+
+def tag_urls(html: str) -> list[str]:
+    tags = Tags()
+    tags.feed(html)
+    return tags.urls
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.urls: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.urls += [value for name, value in attrs if name in ("href", "src") and value]

@@ -29,7 +29,8 @@ DOCUMENTS = {
     "guides/setup.mdx": "---\ntitle: Set up\ntags: [a b]\n---\n## Linux\n\n"
     "![[pic.png]] ![x](pic.png)\n",
     "guides/Guide.md": "See [[index]], [[#Here]], [[Nowhere]], `[[code]]`, ![[setup]], "
-    "[up](../index.md#home) and <https://example.com/a%20b>.\n\n## Here\n",
+    "[up](../index.md#home) and <https://example.com/a%20b>, "
+    '<a href="../index#home">home</a> <img src="pic.png"/>.\n\n## Here\n',
     "bad.md": "---\ntitle: [\n---\nbody\n",
     "latin.md": "Käse",
     "typed.md": "---\ntype: Runbook\nx: 1 # kept\n---\n# Typed\n",
@@ -65,6 +66,9 @@ def test_an_okf_bundle_conforms_and_its_links_lead_to_its_files() -> None:
             assert target in leads or "Nowhere" in link.span.of(text), (path, link.span.of(text))
     assert "[how](guides/setup.md#Linux)" in made["index-page.md"]
     assert "![pic.png](pic.png) ![x](pic.png)" in made["guides/setup.md"]
+    assert (
+        '<a href="../index-page.md#home">home</a> <img src="pic.png"/>' in made["guides/Guide.md"]
+    )
     assert "`[[code]]`" in made["guides/Guide.md"]
     assert "<https://example.com/a%20b>" in made["guides/Guide.md"]
     told = {it["path"] for it in report.changed}

@@ -235,3 +235,13 @@ def test_of_many_mentions_only_those_outside_of_links_are_suggested() -> None:
     assert [it.offset for it in suggested(text * 3).mentions] == [
         at * len(text) + it for at in range(3) for it in (12, text.index(" begin [begin]") + 1)
     ]
+
+
+def test_links_of_html_tags_are_edges() -> None:
+    text = (
+        'See <a class="x" href="guide/b.md#part">the\nguide</a>, <img src="p.png"> <a href=gone>.'
+    )
+    it = build_link_graph({"a": parse_metadata(text), "guide/b": DocumentMetadata()})
+    edges = {edge.target: (edge.anchor, edge.is_alive) for edge in it.outgoing["a"]}
+    assert edges == {"guide/b": ("part", True), "gone": (None, False)}
+    assert it.facts["a"].links[0].link.text == "the\nguide"

@@ -33,6 +33,9 @@ def rewritten(text: str, source: str, moves: DocumentMoves) -> RewrittenDocument
         ('[x](b.mdx?q=1#h "t")', '[x](../e/new.mdx?q=1#h "t")'),
         ("[x](<b.md>)", "[x](<../e/new.md>)"),
         ("![x](b)", "![x](../e/new)"),
+        ('<a id="t" href="b.md#h">t</a>', '<a id="t" href="../e/new.md#h">t</a>'),
+        ("<A HREF=b.md>t</A>", "<A HREF=../e/new.md>t</A>"),
+        ("<p>\n<img src=' b.md '/>\n</p>", "<p>\n<img src=' ../e/new.md '/>\n</p>"),
         ("[r] [r][]\n\n[r]: b.md 't'\n", "[r] [r][]\n\n[r]: ../e/new.md 't'\n"),
     ],
 )
@@ -48,6 +51,11 @@ def test_a_link_follows_its_document_in_its_own_manner(text: str, result: str) -
         "---\n# up: '[[d/b]]'\n---\n",
         "[[a]] [x](a.md) [x](#b) https://x.y/d/b",
         "[[nope]] ![[b.png]] [x](https://d/b)",
+        '`<a href="b.md">` \\<a href="b.md"> <!-- <a href="b.md"> --> <a data-href="b.md">',
+        '<a href="https://x.y/b.md"> <a href=""> <a href> <a href="/b.md"> <a href="#b">',
+        '```html\n<a href="b.md">\n```',
+        '<a href="..\\b.md">',
+        '<script>\nlet x = `<a href="b.md">`\n</script>',
     ],
 )
 def test_all_else_is_left_alone(text: str) -> None:

@@ -10,6 +10,7 @@ from pecia.kernel.text.links.extract import (
     find_frontmatter_links,
     find_unused_definitions,
 )
+from pecia.kernel.text.links.html import find_html_links
 from pecia.kernel.text.links.link import Link, LinkKind
 from pecia.kernel.text.markdown.blocks import BlockKind, MarkdownBlock, scan_blocks
 from pecia.kernel.text.markdown.frontmatter import find_body_start, read_frontmatter
@@ -67,7 +68,8 @@ def parse_metadata(text: str) -> DocumentMetadata:
     """Parse the metadata. Invalid YAML frontmatter is ignored, with the reason in `problem`."""
     values, problem = _frontmatter(text)
     blocks = scan_blocks(text, find_body_start(text))
-    every = find_block_links(text, blocks)
+    written = find_block_links(text, blocks)
+    every = [*written, *find_html_links(text, blocks)]
     ahead = [LinkMention(it, *_frontmatter_line(text, it)) for it in find_frontmatter_links(text)]
     return DocumentMetadata(
         title=_text(values.get("title")),
@@ -80,7 +82,7 @@ def parse_metadata(text: str) -> DocumentMetadata:
         links=(*ahead, *(_mention(text, it) for it in every if not it.embed)),
         embeds=tuple(_mention(text, it) for it in every if it.embed),
         anchors=_anchors(text, blocks),
-        unused_definitions=tuple(find_unused_definitions(text, every)),
+        unused_definitions=tuple(find_unused_definitions(text, written)),
     )
 
 

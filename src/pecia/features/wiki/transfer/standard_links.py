@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from pecia.features.wiki.core.assets import find_nearest_file
-from pecia.kernel.text.links.extract import find_links
+from pecia.kernel.text.links.extract import find_block_links
+from pecia.kernel.text.links.html import find_html_links, write_html_path
 from pecia.kernel.text.links.link import Link, LinkKind
 from pecia.kernel.text.links.name_index import NameIndex, folder_of, relative_path
 from pecia.kernel.text.links.resolver import (
@@ -21,7 +22,9 @@ from pecia.kernel.text.links.resolver import (
     SamePageLink,
     resolve_link,
 )
+from pecia.kernel.text.markdown.blocks import scan_blocks
 from pecia.kernel.text.markdown.escapes import encode_path
+from pecia.kernel.text.markdown.frontmatter import find_body_start
 from pecia.kernel.text.span import Edit, apply_edits
 
 
@@ -60,7 +63,8 @@ def standardize_links(text: str, name: str, page: str, targets: LinkTargets) -> 
     """The text of the document `name`, which is exported as the file `page`."""
     edits: dict[int, Edit] = {}
     problems: list[str] = []
-    for link in find_links(text):
+    blocks = scan_blocks(text, find_body_start(text))
+    for link in (*find_block_links(text, blocks), *find_html_links(text, blocks)):
         edit, problem = _standardize(text, link, name, page, targets)
         if edit is not None:
             edits[edit.span.start] = edit
@@ -105,6 +109,9 @@ def _edit(
         return Edit(link.span, f"{mark}[{_label(link, path)}]({href}{tail})")
     if link.target.path_span.of(text) == href:
         return None
+    if link.kind is LinkKind.HTML:
+        href = write_html_path(text, link, relative_path(path, folder_of(page)))
+        return Edit(link.target.path_span, href)
     angled = text[link.target.span.start : link.target.span.start + 1] == "<"
     if angled:
         href = encode_path(relative_path(path, folder_of(page)), angled=True)

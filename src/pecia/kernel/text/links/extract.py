@@ -1,6 +1,6 @@
 """Every link of a document, with exact places. Finds them, never follows or changes them.
 
-Code, comments and raw HTML hold no links; those of the frontmatter are found apart. Bare addresses
+Code and comments hold no links; those of the frontmatter and of HTML tags are found apart. Bare addresses
 are text, as in CommonMark.
 """
 

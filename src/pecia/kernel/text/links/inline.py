@@ -30,6 +30,13 @@ def find_inline_links(
     return sorted(links, key=lambda it: it.span)
 
 
+def find_open_tags(text: str, span: Span) -> list[Span]:
+    """The HTML tags of the paragraph that open something, outside of code and comments."""
+    paragraph = _Paragraph(text, span, {})
+    paragraph.read()
+    return paragraph.tags
+
+
 def plain_text(source: str) -> str:
     """A line as a reader sees it: links by their text, no emphasis, no code marks."""
     if not _MARKUP.search(source):
@@ -55,6 +62,7 @@ class _Paragraph:
         self.start, self.end = span.start, span.end
         self.definitions = definitions
         self.links: list[Link] = []
+        self.tags: list[Span] = []
         self.open: list[_Bracket] = []
         # Brackets below this number are around a link, and a link holds no other link.
         self.dead = 0
@@ -98,9 +106,14 @@ class _Paragraph:
             self.links.append(Link(LinkKind.AUTO, False, span, target, target.path))
             return auto.end()
         if tag := _TAG.match(self.text, at, self.end):
-            return tag.end()
+            return self._skip_tag(Span(at, tag.end()))
         raw = _RAW.match(self.text, at, self.end)
         return self._skip_raw(at, _RAW_END[raw[0][:3]]) if raw else at + 1
+
+    def _skip_tag(self, tag: Span) -> int:
+        if not self.text.startswith("/", tag.start + 1):
+            self.tags.append(tag)
+        return tag.end
 
     def _skip_raw(self, at: int, closing: str) -> int:
         """Past a comment, a declaration or the like; one that is never closed is text."""

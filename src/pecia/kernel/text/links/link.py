@@ -11,6 +11,7 @@ class LinkKind(StrEnum):
     REFERENCE = "reference"
     AUTO = "auto"
     WIKI = "wiki"
+    HTML = "html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class LinkTarget:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """`embed` is an image or a `![[file]]`. A reference's target lies in its definition."""
+    """`embed` is an image or a `![[file]]`. A reference's target lies in its definition, and the
+    span of an HTML link is its opening tag."""
 
     kind: LinkKind
     embed: bool

@@ -37,6 +37,7 @@ class LinkRules:
     `prefixes`: words that may stand before a colon, such as the names of layers.
     `wiki_query`: a question mark ends the path of a wiki link too.
     `frontmatter`: wiki links in the frontmatter are links.
+    `html`: so are those of HTML tags, which are read as Markdown's.
     """
 
     wiki: tuple[LookupRule, ...]
@@ -45,6 +46,7 @@ class LinkRules:
     prefixes: frozenset[str] = field(default_factory=lambda: frozenset[str]())
     wiki_query: bool = False
     frontmatter: bool = False
+    html: bool = False
 
 
 _LOOSE = (LookupRule.SLUG, LookupRule.FOLDER, LookupRule.SUFFIX, LookupRule.LABEL)
@@ -53,6 +55,7 @@ WIKI_RULES = LinkRules(
     markdown=(LookupRule.RELATIVE, LookupRule.ROOT, *_LOOSE),
     root_slash=False,
     frontmatter=True,
+    html=True,
 )
 CASCADE_RULES = LinkRules(
     wiki=(LookupRule.ROOT, LookupRule.RELATIVE, LookupRule.SUFFIX),

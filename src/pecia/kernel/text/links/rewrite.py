@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pecia.kernel.text.links.extract import (
+    find_block_links,
     find_frontmatter_links,
-    find_links,
     find_unused_definitions,
 )
+from pecia.kernel.text.links.html import find_html_links, write_html_path
 from pecia.kernel.text.links.link import Link, LinkKind
 from pecia.kernel.text.links.name_index import NameIndex, folder_of, relative_path
 from pecia.kernel.text.links.resolver import (
@@ -27,6 +28,7 @@ from pecia.kernel.text.links.resolver import (
     resolve_link,
     strip_extension,
 )
+from pecia.kernel.text.markdown.blocks import scan_blocks
 from pecia.kernel.text.markdown.escapes import encode_path, unescape
 from pecia.kernel.text.markdown.frontmatter import find_body_start
 from pecia.kernel.text.span import Edit, apply_edits
@@ -101,9 +103,11 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
 
 def _links_and_definitions(text: str, rules: LinkRules) -> list[Link]:
     """Links, and definitions that no link uses: somebody may use them next."""
-    links = find_links(text)
+    blocks = scan_blocks(text, find_body_start(text))
+    links = find_block_links(text, blocks)
     ahead = find_frontmatter_links(text) if rules.frontmatter else []
-    return [*ahead, *links, *find_unused_definitions(text, links)]
+    tagged = find_html_links(text, blocks) if rules.html else []
+    return [*ahead, *links, *tagged, *find_unused_definitions(text, links)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +200,8 @@ class _Site:
 
     def _written(self, path: str) -> str | None:
         """The path as it must be written at this place, if it can be."""
+        if self.link.kind is LinkKind.HTML:
+            return write_html_path(self.text, self.link, path)
         if not self._is_wiki:
             start = self.link.target.span.start
             angled = self.text[start - 1 : start] == "<"
