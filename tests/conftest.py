@@ -26,7 +26,7 @@ pytest_plugins = ["tests.database"]
 # of them. With the interpreter's thresholds, collecting took 9.6 s of CPU instead of 8.3.
 gc.set_threshold(50_000, 20, 100)
 
-# The same code gets the same verdict: laws draw the same cases each time. `make soak` draws new ones.
+# The same code gets the same verdict: laws draw the same cases each time, `make soak` new ones.
 settings.register_profile("pecia", derandomize=not SOAK, print_blob=True)
 settings.load_profile("pecia")
 

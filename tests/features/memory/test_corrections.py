@@ -24,6 +24,11 @@ CORRECTED = [
     ("Mötet är på 12 våningen.", "Rättelse: mötet är på 14 våningen, inte 12."),
     ("李明负责销售。", "李明不再负责销售了。"),
     ("Das Limit ist jetzt 250.", "Das Limit ist jetzt 300."),
+    ("The course takes 45 minutes.", "The course takes 60 minutes now."),
+    ("The fair is on 3 May 2026.", "The fair was moved to 4 May 2026."),
+    ("The shop opens at 9 on Saturdays.", "The shop opens at 10 on Saturdays now."),
+    ("Kim is in room 101.", "Kim is in room 102 now."),
+    ("Die Miete beträgt 900 Euro.", "Die Miete beträgt jetzt 950 Euro."),
     ("The fair is in the park.", "Correction: the fair is in the hall, not in the park."),
 ]
 OTHERS = [
@@ -44,6 +49,22 @@ OTHERS = [
     ("李明负责销售。", "李明的哥哥不再负责销售了。"),
     ("The room has 12 chairs.", "The room now has 3 windows."),
     ("The tenant may export data.", "The tenant must not export data."),
+    # What a number or an identifier names is another thing.
+    ("Rack A3 is on floor 2", "Rack A4 is now on floor 2"),
+    ("Server 10.0.0.1 is down now.", "Server 10.0.0.2 is down now."),
+    ("Room 101 is closed now.", "Room 102 is closed now."),
+    ("Version 1.2 of libfoo is now deprecated.", "Version 1.3 of libfoo is now deprecated."),
+    ("Backup of db1 now runs at 3.", "Backup of db2 now runs at 3."),
+    ("The backup of db1 runs daily.", "The backup of db2 now runs daily."),
+    ("The code of door 3 is 1188.", "The code of door 4 is now 1188."),
+    ("Bus 42 stops here now.", "Bus 43 stops here now."),
+    ("Monday's class is full now.", "Tuesday's class is full now."),
+    ("Der Server alpha01 hat jetzt 64 GB.", "Der Server alpha02 hat jetzt 64 GB."),
+    ("La salle 12 est fermée.", "La salle 14 est maintenant fermée."),
+    ("Комната 101 закрыта.", "Комната 102 теперь закрыта."),
+    ("El autobús 7 llega tarde.", "El autobús 8 ahora llega tarde."),
+    ("Bus 7 is here.", "Bus 8 is here now."),
+    ("101房间关闭了。", "102房间现在关闭了。"),
 ]
 
 

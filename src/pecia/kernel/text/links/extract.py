@@ -1,7 +1,7 @@
 """Every link of a document, with exact places. Finds them, never follows or changes them.
 
-Code and comments hold no links; those of the frontmatter and of HTML tags are found apart. Bare addresses
-are text, as in CommonMark.
+Code and comments hold no links; those of the frontmatter and of HTML tags are found apart. Bare
+addresses are text, as in CommonMark.
 """
 
 import re

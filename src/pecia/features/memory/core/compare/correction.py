@@ -34,13 +34,14 @@ from pecia.features.memory.core.compare.relation import corrects
 
 MAX_WORDS = 30
 MAX_CHARS = 400
-# The words of a value, and those behind a number that measure it.
+# The words of a value, and those behind a number that measure it or belong to its date.
 MAX_VALUE_WORDS = 5
 MAX_UNIT_WORDS = 2
 MIN_FRAME_WORDS = 2
 MAX_ELLIPTIC_WORDS = 3
 MAX_CONTEXT_CHARS = 300
 
+_YEAR = re.compile(r"(?:19|20)\d\d")
 _QUESTION = re.compile(r"[?？\u037e؟]\s*$")
 _NAMES = frozenset({ValueKind.NAME})
 _CONTEXT = re.compile(r"^(?P<said>.*\S) \(Re: (?P<context>.+)\)$", re.DOTALL)
@@ -190,7 +191,7 @@ def _changes_value(
     behind = len(theirs) - 1 - was[-1]
     if kinds[0] == kinds[1] and kinds[0] <= {*COUNTED}:
         is_one = _is_one(mine, value, language) and _is_one(theirs, was, language)
-        return len(kinds[0]) == 1 and behind <= MAX_UNIT_WORDS and is_one
+        return len(kinds[0]) == 1 and is_one and _ends_statement(theirs, was, language)
     # What is behind a value that is no number may be the verb of another subject.
     if behind or only_counted or not {*COUNTED}.isdisjoint(kinds[0] | kinds[1]):
         return False
@@ -214,6 +215,29 @@ def _is_one(words: Sequence[PhraseWord], value: Sequence[int], language: PhraseL
     copulas = language.words["be"]
     later = [words[it] for it in value[1:]]
     return all(it.lead not in copulas and it.lead_before not in copulas for it in later)
+
+
+def _ends_statement(
+    words: Sequence[PhraseWord], value: Sequence[int], language: PhraseLanguage
+) -> bool:
+    """Whether nothing is behind a number or a day but its unit or the rest of the date. `Room 101
+    is closed` and `Backup of db1 runs daily` say more of it: there it names what they are about."""
+    last, behind = words[value[-1]], words[value[-1] + 1 :]
+    copulas = language.words["be"]
+    if last.follow in copulas:
+        return False
+    # An identifier such as `db1` has no unit.
+    if behind and (len(behind) > MAX_UNIT_WORDS or last.low[0].isalpha()):
+        return False
+    return all(_is_unit(it, language) and it.lead not in copulas for it in behind)
+
+
+def _is_unit(word: PhraseWord, language: PhraseLanguage) -> bool:
+    if word.low in language.words["units"] | language.words["months"]:
+        return True
+    # `At 9 on Saturdays`; the year of a date.
+    is_led = language.kind_of(word) is ValueKind.DAY and word.lead in language.light
+    return is_led or _YEAR.fullmatch(word.low) is not None
 
 
 def _is_described(words: Sequence[PhraseWord], language: PhraseLanguage) -> bool:

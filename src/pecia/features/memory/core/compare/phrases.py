@@ -45,13 +45,14 @@ COUNTED = (ValueKind.DAY, ValueKind.NUMBER)
 
 @dataclass(frozen=True, slots=True)
 class PhraseWord:
-    """`plain` is what is compared, `low` the word in lower case. `lead` is the word before it, and
-    `lead_before` the one before that."""
+    """`plain` is what is compared, `low` the word in lower case. `lead` is the word before it,
+    `lead_before` the one before that, and `follow` the one behind it."""
 
     plain: str
     low: str
     lead: str = ""
     lead_before: str = ""
+    follow: str = ""
     is_capital: bool = False
 
 
@@ -90,8 +91,11 @@ def has_word(words: Sequence[PhraseWord], any_of: frozenset[str]) -> bool:
 @lru_cache(4096)
 def read_phrases(text: str, language: PhraseLanguage, kinds: tuple[str, ...]) -> PhraseReading:
     kept, found = drop_phrases(split_phrase_words(text, language), language, kinds)
-    leads = ("", "", *(it.low for it in kept))
-    words = [replace(it, lead=leads[n + 1], lead_before=leads[n]) for n, it in enumerate(kept)]
+    around = ("", "", *(it.low for it in kept), "")
+    words = [
+        replace(it, lead_before=around[n], lead=around[n + 1], follow=around[n + 3])
+        for n, it in enumerate(kept)
+    ]
     return PhraseReading(tuple(drop_light(words, language)), found)
 
 
