@@ -84,13 +84,14 @@ async def test_a_text_has_the_same_rules_by_itself_and_by_every_address(
             for uri in (
                 f"pecia://file/docs/{language}.md",
                 f"pecia://file/wiki%3Anotes/{language}.md",
+                f"wiki:notes/{language}.md",
                 f"okf://kb/{language}",
             ):
                 by_uri = await house.call(ana, "ckf.compile", uri=uri)
                 assert by_uri["package"]["metadata"]["language"] == language, uri
                 assert rules(by_uri) == rules(by_text), uri
         with pytest.raises(NotFound) as missing:
-            await house.call(ana, "ckf.compile", uri="wiki:notes/en.md")
+            await house.call(ana, "ckf.compile", uri="notes: en.md")
         # Who guessed the form of an address is told it.
         assert "pecia://file/wiki%3Anotes/" in str(missing.value.fields["hint"])
 

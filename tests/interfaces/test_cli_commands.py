@@ -264,6 +264,9 @@ def test_a_mistake_is_told_before_anything_is_opened() -> None:
         assert "pecia token make --help" in done.err
         assert shell.run("call", "list_files", "--sourceid", "x").code == 2
         assert "Usage: pecia call whoami" in shell.ok("call", "whoami", "--help").out
+        for group in (["source"], ["operator", "token"]):
+            plain = shell.ok(*group, "--help").out
+            assert shell.ok("--config", "team.yml", *group, "--help").out == plain
         assert not shell.home.exists()
 
 

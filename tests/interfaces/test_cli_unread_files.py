@@ -1,5 +1,6 @@
 """Files that could not be read are named by every way of asking, after any crawl."""
 
+import os
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -57,6 +58,19 @@ def test_a_file_that_cannot_be_read_shows_until_it_can(shell: Shell) -> None:
     done = shell.run("source", "crawl", "papers", "--wait", "--json")
     assert (done.code, done.document["condition"]) == (0, "up_to_date")
     assert done.document["note"] == ""
+
+
+def test_a_file_whose_name_is_refused_is_not_called_read(shell: Shell) -> None:
+    named = shell.folder("named")
+    (named / "good.md").write_text("# Spokes\n")
+    (named / os.fsdecode(b"caf\xe9.md")).write_text("# Bells\n")
+    shell.ok("source", "add", "named", "--folder", named, "--no-watch")
+    done = shell.run("source", "crawl", "named", "--wait", "--json")
+    assert (done.code, done.document["unread"]) == (1, 1)
+    doctor = shell.ok("doctor", "--json").document["findings"]
+    assert "named of tenant" in str([it["found"] for it in doctor if it["check"] == "sources"])
+    assert "named: 1" in shell.ok("status", "--json").out
+    shell.ok("source", "remove", "named", "--yes")
 
 
 def test_the_doctor_and_the_status_name_a_source_whose_crawl_failed(shell: Shell) -> None:

@@ -200,6 +200,17 @@ async def test_over_http_the_blocks_are_the_same(ground: Scripted) -> None:
         ({"content": [BLOCKS["bare"]]}, {"content": [BLOCKS["bare"]]}),
         ({"content": [], "structuredContent": {"a": 1}}, {"a": 1}),
         (
+            {
+                "content": [{"type": "text", "text": '{"a": 1}'}],
+                "structuredContent": {"a": 1},
+            },
+            {"a": 1},
+        ),
+        *(
+            (both := {"content": [BLOCKS[it]], "structuredContent": {"a": 1}}, both)
+            for it in ("image", "bare", "link")
+        ),
+        (
             {"content": [], "structuredContent": {"_meta": 1}},
             {"content": [], "structuredContent": {"_meta": 1}},
         ),

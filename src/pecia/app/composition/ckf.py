@@ -56,5 +56,9 @@ def _sources(store: Store, cascades: CascadeRegistry) -> ReadSource:
 
 
 def _address(uri: str) -> tuple[str, str]:
+    """By URI, or as `pecia search` prints it: `SOURCE/KEY`."""
+    source_id, slash, key = uri.partition("/")
+    if slash and key and "://" not in uri:
+        return source_id, key
     found = parse_file_uri(uri)
     return found.source_id, found.key

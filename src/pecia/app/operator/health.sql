@@ -9,7 +9,7 @@ SELECT count(*) FILTER (WHERE status = 'todo') AS waiting,
 -- name: sources
 -- Sources whose last crawl failed, those with files that could not be read, and spaces that fail to sync with their
 -- remote.
-SELECT t.name AS tenant, s.id AS source_id, c.state = 'failed' AS failed, c.problem, u.files AS unread
+SELECT t.name AS tenant, s.id AS source_id, c.state = 'failed' AS failed, c.problem, u.files + n.files AS unread
   FROM lake.crawl c
   JOIN kernel.source s ON s.tenant_id = c.tenant_id AND s.id = c.source_id AND s.enabled
   JOIN kernel.tenant t ON t.id = c.tenant_id AND t.status = 'active'
@@ -17,7 +17,9 @@ SELECT t.name AS tenant, s.id AS source_id, c.state = 'failed' AS failed, c.prob
       SELECT count(*) AS files FROM kernel.file f
        WHERE f.tenant_id = s.tenant_id AND f.source_id = s.id
          AND f.status NOT IN ('ok', 'waiting') AND f.status <> 'empty') AS u
- WHERE c.state = 'failed' OR u.files > 0
+  -- Those whose names the store does not take have no row.
+  CROSS JOIN LATERAL (SELECT COALESCE((c.passed ->> 'failed')::bigint, 0) AS files) AS n
+ WHERE c.state = 'failed' OR u.files + n.files > 0
 UNION ALL
 SELECT t.name, r.source_id, true, 'sync with its remote: ' || r.problem, 0
   FROM wiki.remote r

@@ -20,8 +20,9 @@ from pecia.kernel.store.store import Store
 MAX_SOURCES = 50
 CONCEPT_SCHEME = "okf://"
 FILE_HINT = (
-    "Files and wiki documents are pecia://file/SOURCE/KEY, percent-encoded "
-    "(pecia://file/wiki%3Anotes/plan.md). Or give the text itself."
+    "Files and wiki documents are SOURCE/KEY as a search shows them (wiki:notes/plan.md), or "
+    "pecia://file/SOURCE/KEY, percent-encoded (pecia://file/wiki%3Anotes/plan.md). Or give the "
+    "text itself."
 )
 
 

@@ -45,6 +45,8 @@ def run(words: Sequence[str]) -> int:
     terminal = Terminal("--json" in words, "--debug" in words)
     try:
         words, terminal = split_global_options(words)
+        if words and words[-1] in HELP_WORDS and (code := _answer_from_tables(words)) is not None:
+            return code
         return _dispatch(list(words), terminal)
     except BrokenPipeError:
         # The reader closed the pipe. Without this the interpreter would print an error at exit.

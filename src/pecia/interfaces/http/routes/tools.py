@@ -1,5 +1,6 @@
 """Every tool as a path: POST with a JSON object, and GET too for read-only tools."""
 
+import json
 from base64 import b64encode
 from dataclasses import dataclass
 from functools import partial
@@ -144,7 +145,8 @@ def dynamic_tool_endpoint(app: App, authenticator: HttpAuthenticator) -> HttpEnd
 
 
 def tool_response(result: ToolResult, tool: AnyTool) -> Response:
-    """The structured answer as it is; without one, the content. `_meta` is beside either."""
+    """The structured answer as it is; without one, the content. `_meta` is beside either. Where
+    another server gave both, and they differ, both come as MCP writes them."""
     content: list[Json] = [_content_json(it) for it in result.content]
     meta: dict[str, Json] = {"_meta": dict(result.meta)} if result.meta else {}
     if result.failure is not None:
@@ -158,7 +160,23 @@ def tool_response(result: ToolResult, tool: AnyTool) -> Response:
             retryable=tool.read_only or tool.idempotent,
             **meta,
         )
+    if result.structured is not None and result.is_foreign and not _repeats(result):
+        return json_response({"content": content, "structuredContent": result.structured, **meta})
     return json_response(_answer_json(result.structured, content, meta))
+
+
+def _repeats(result: ToolResult) -> bool:
+    """Whether the content is the structured answer again, written as text, or nothing."""
+    match result.content:
+        case ():
+            return True
+        case (TextContent(text=text),):
+            try:
+                return bool(json.loads(text) == result.structured)
+            except ValueError:
+                return False
+        case _:
+            return False
 
 
 def _answer_json(structured: Json, content: list[Json], meta: dict[str, Json]) -> Json:
