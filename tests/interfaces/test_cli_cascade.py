@@ -59,6 +59,7 @@ def test_list_search_and_links(manifest: Path, capsys: pytest.CaptureFixture[str
     assert [it["id"] for it in listed["concepts"]] == ["a", "b", "bad"]
     assert [(it["path"], it["code"]) for it in listed["problems"]] == [("bad.md", "bad-yaml")]
     found = said(capsys, "cascade", "search", "walrus", *of)
+    assert said(capsys, "cascade", "search", "walrus", "nowhere", *of) == found
     assert [it["id"] for it in found["results"]] == ["a"]
     links = said(capsys, "cascade", "links", "a", *of)
     assert [(it["way"], it["id"]) for it in links["links"]] == [("in", "b")]

@@ -96,7 +96,7 @@ def show_concept(
 
 def search(
     ctx: typer.Context,
-    query: str,
+    words: list[str] = typer.Argument(metavar="QUERY..."),
     limit: int = typer.Option(10, min=1, max=100),
     cascade: str | None = CASCADE,
     manifest: Path | None = MANIFEST,
@@ -106,6 +106,7 @@ def search(
     """Lexical search for concepts, in every layer."""
     from pecia.features.cascade.search import ConceptSearcher
 
+    query = " ".join(words)
     terminal, asked = terminal_of(ctx), CascadeSelection(manifest, personal, shared, cascade)
     if server := select_server(terminal, asked):
         _print_rows(
