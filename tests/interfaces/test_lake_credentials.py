@@ -88,6 +88,15 @@ async def test_before_a_worker_said_how_to_seal_nothing_is_kept(server: Server) 
     assert SECRET not in refused.text
 
 
+async def test_who_stores_a_secret_for_a_source_is_told_the_way_to_the_workers(
+    server: Server,
+) -> None:
+    asked = {"name": "key", "purpose": "source", "value": SECRET}
+    refused = (await server.pecia.call("admin/set_secret", asked)).json()["error"]
+    assert (refused["code"], SECRET in str(refused)) == ("FORBIDDEN", False)
+    assert "pecia source credential" in refused["hint"]
+
+
 @pytest.mark.requirement("lake.download.delegated")
 async def test_the_api_process_opens_no_credential_and_a_worker_fetches_the_bytes(
     server: Server,

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from pecia.features.admin.core.page import PageCursor, PageInput, next_cursor
-from pecia.kernel.errors import NotFound
+from pecia.kernel.errors import Forbidden, NotFound
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.secrets.keyring import Keyring, Purpose, SealedSecret
 from pecia.kernel.store.queries import load_queries
@@ -70,6 +70,11 @@ class SecretTools:
     async def set_secret(self, call: Call, ask: SetSecret) -> SecretOut:
         """Store a credential, or replace one of the same name. It cannot be read back."""
         purpose = Purpose(ask.purpose)
+        if purpose is Purpose.SOURCE and purpose not in self.keyring.purposes:
+            raise Forbidden(
+                "this server has no keys for credentials of sources: only workers have them",
+                hint="pecia source credential SOURCE < key.txt seals one for the workers",
+            )
         identity = secret_identity(call.caller.tenant_id, purpose, ask.name)
         sealed = self.keyring.seal(purpose, identity, ask.value.encode())
         async with self.store.writing(call.caller, call.trace) as tx:

@@ -40,12 +40,18 @@ def worker(
     # The file of a server, as `pecia serve` reads it.
     mode = "server" if config is not None else None
     settings = load_settings(terminal, {"worker_concurrency": concurrency, "mode": mode})
-    require_home(settings.kernel, "pecia start FOLDER, or pecia worker --config pecia.yml")
+    require_home(settings.kernel, _where_from(config))
     if indexer:
         run_until_signal(terminal, settings, _run_indexer, process="indexer")
     else:
         # The worker of a server on this machine updates its indexes; others have none.
         run_until_signal(terminal, settings, _run_worker_and_indexer if child else _run_worker)
+
+
+def _where_from(config: Path | None) -> str:
+    if config is None:
+        return "pecia start FOLDER, or pecia worker --config pecia.yml"
+    return f"name the server's database in {config}: database_url: postgresql://…"
 
 
 def import_worker() -> None:
