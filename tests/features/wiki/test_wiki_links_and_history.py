@@ -78,6 +78,24 @@ async def test_links_to_and_from_a_document_are_listed(space: Space) -> None:
     assert (await space.ask("get_backlinks", docName="none")).error["code"] == "NOT_FOUND"
 
 
+async def test_addresses_of_a_site_are_links_where_the_project_says_so(space: Space) -> None:
+    space.write(
+        {
+            "docs/en/start.md": "# Start\n",
+            "docs/en/more.md": "[s](/en/start) <a href='/en/start#top'>s</a> [o](/other)\n",
+        }
+    )
+    back = await space.value("get_backlinks", docName="docs/en/start")
+    assert back["backlinks"] == []
+    space.write({".pecia/config.yml": "links:\n  roots: {/en: docs/en}\n"})
+    back = await space.value("get_backlinks", docName="docs/en/start")
+    assert [it["source"] for it in back["backlinks"]] == ["docs/en/more"]
+    await space.value("rename_document", docName="docs/en/start", newDocName="docs/en/begin")
+    assert space.read("docs/en/more.md") == (
+        "[s](/en/begin) <a href='/en/begin#top'>s</a> [o](/other)\n"
+    )
+
+
 @pytest.mark.requirement(
     "wiki.graph.hubs",
     "wiki.graph.orphans",

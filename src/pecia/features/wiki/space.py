@@ -39,6 +39,7 @@ from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.text.links.resolver import WIKI_RULES
 from pecia.kernel.tool.call import Call
 
 MAX_CACHED_GRAPHS = 8
@@ -157,8 +158,8 @@ class VisibleFiles:
     other_files: Mapping[str, FileStamp]
 
 
-GraphKey: TypeAlias = tuple[SpaceLocation, tuple[str, ...]]
-"""A location, and the documents in it that a caller may not see."""
+GraphKey: TypeAlias = tuple[SpaceLocation, tuple[str, ...], tuple[tuple[str, str], ...]]
+"""A location, the documents in it that a caller may not see, and the roots of links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +278,8 @@ class Wiki:
         documents: Mapping[str, WikiDocument],
         hidden: tuple[str, ...],
     ) -> LinkGraph:
-        seen = (opened.location, hidden)
+        rules = replace(WIKI_RULES, roots=opened.settings.config.links.site_roots)
+        seen = (opened.location, hidden, rules.roots)
         kept = self._graphs.get(seen)
         if kept is not None and kept.documents is documents:
             self._graphs.move_to_end(seen)
@@ -287,7 +289,7 @@ class Wiki:
         facts = await opened.load_metadata_of(news)
         gone = [it for it in before if it not in documents]
         if kept is None:
-            made = await run_sync(build_link_graph, facts)
+            made = await run_sync(build_link_graph, facts, rules)
         else:
             # A document that was deleted just now has no metadata.
             gone += [it.name for it in news if it.name not in facts]

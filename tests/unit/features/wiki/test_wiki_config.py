@@ -217,3 +217,23 @@ def test_a_rule_is_added_replaced_or_renamed_in_its_place() -> None:
     assert [it["match"] for it in after(FolderRuleUpsert("a", {}, "c"))] == ["c", "b"]
     assert [it["match"] for it in after(FolderRuleUpsert("none", {}, "b"))] == ["a", "b", "c"]
     assert rules[0]["match"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("written", "roots"),
+    [
+        ("{/en: docs/en, /: .}", (("", ""), ("/en", "/docs/en"))),
+        ("{/en/: ./docs/}", (("/en", "/docs"),)),
+    ],
+)
+def test_roots_of_links_are_told_from_the_project(
+    written: str, roots: tuple[tuple[str, str], ...]
+) -> None:
+    found = merge_config(ConfigTexts(f"links: {{roots: {written}}}\n"))
+    assert found.config.links.site_roots == roots
+
+
+@pytest.mark.parametrize("written", ["{en: docs}", "{//x: docs}", "{/en: ../up}", "{/../a: b}"])
+def test_a_root_of_links_outside_the_site_or_the_project_is_refused(written: str) -> None:
+    with pytest.raises(InvalidConfig):
+        merge_config(ConfigTexts(f"links: {{roots: {written}}}\n"))

@@ -1,5 +1,7 @@
 """Links rewritten after a move."""
 
+from dataclasses import replace
+
 import pytest
 
 from pecia.kernel.text.links.name_index import NameIndex
@@ -133,3 +135,30 @@ def test_a_link_that_cannot_be_written_is_reported() -> None:
     result = rewritten("[[a]]", "self", DocumentMoves({"a": "q#1"}))
     assert result.text == "[[a]]"
     assert [it.target.path for it in result.stranded] == ["a"]
+
+
+SITE = replace(WIKI_RULES, roots=(("", ""), ("/en", "/d")))
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("[x](/en/b)", "[x](/en/new)"),
+        ("[x](/en/b.md#h)", "[x](/en/new.md#h)"),
+        ("[x](/d/b)", "[x](/en/new)"),
+        ('<a href="/en/b?q=1">', '<a href="/en/new?q=1">'),
+        ("[x](//en/b) [x](/en/nope) [x](#b) [[b]]", "[x](//en/b) [x](/en/nope) [x](#b) [[new]]"),
+    ],
+)
+def test_an_address_of_the_site_follows_its_document(text: str, result: str) -> None:
+    rename = DocumentRename.of(DocumentMoves({"d/b": "d/new"}), NAMES, SITE)
+    assert rewrite_links(text, "a", rename).text == result
+
+
+def test_an_address_of_a_folder_follows_and_one_that_has_none_becomes_a_path() -> None:
+    moves = DocumentMoves({"guide/index": "d/help/index"})
+    rename = DocumentRename.of(moves, NAMES, SITE)
+    assert rewrite_links("[x](/guide/)", "a", rename).text == "[x](/en/help/)"
+    only = replace(WIKI_RULES, roots=(("/en", "/d"),))
+    rename = DocumentRename.of(DocumentMoves({"d/b": "e/new"}), NAMES, only)
+    assert rewrite_links("[x](/en/b.md)", "self", rename).text == "[x](./e/new.md)"

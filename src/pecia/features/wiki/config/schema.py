@@ -36,6 +36,7 @@ LEAVES: dict[ConfigPath, ConfigLeaf] = {
     ("appearance", "theme"): ConfigLeaf("user", "user"),
     ("appearance", "editorModeDefault"): ConfigLeaf("user", "user"),
     ("autoSync", "enabled"): ConfigLeaf("project", "project"),
+    ("links", "roots"): ConfigLeaf("project", "project"),
 }
 REMOVED_KEYS: dict[ConfigPath, str] = {
     ("content", "include"): "Use `.okignore` instead, and remove this key.",
@@ -131,6 +132,31 @@ class AutoSyncConfig(LenientModel):
     enabled: bool | None = None
 
 
+def _require_site_path(text: str) -> str:
+    if not text.startswith("/") or text.startswith("//") or ".." in text.split("/"):
+        raise ValueError("must be a path of the site that begins with one slash, such as /en")
+    return text
+
+
+SitePath: TypeAlias = Annotated[str, AfterValidator(_require_site_path)]
+ProjectFolder: TypeAlias = Annotated[str, AfterValidator(_require_inside)]
+
+
+class LinksConfig(LenientModel):
+    """`roots`: the folders that addresses of the site begin in, `/en: docs/en`; a link `/en/x` is
+    then one to `docs/en/x`."""
+
+    roots: dict[SitePath, ProjectFolder] = Field(default_factory=dict, max_length=100)
+
+    @property
+    def site_roots(self) -> tuple[tuple[str, str], ...]:
+        """Each with one slash ahead and none behind; nothing for the root itself."""
+        return tuple(
+            (lead.rstrip("/"), f"/{folder.strip('./')}".rstrip("/"))
+            for lead, folder in sorted(self.roots.items())
+        )
+
+
 class SpaceConfig(LenientModel):
     """The merged configuration."""
 
@@ -143,6 +169,7 @@ class SpaceConfig(LenientModel):
     mcp: SpaceMcpConfig = SpaceMcpConfig()
     appearance: AppearanceConfig = AppearanceConfig()
     autoSync: AutoSyncConfig = AutoSyncConfig()
+    links: LinksConfig = LinksConfig()
 
     def to_json(self) -> dict[str, Any]:
         """As JSON, without null values."""

@@ -6,14 +6,17 @@ from collections.abc import Collection, Mapping
 from pecia.features.wiki.core.metadata import DocumentMetadata
 from pecia.kernel.text.links.link import LinkKind
 from pecia.kernel.text.links.name_index import NameIndex
-from pecia.kernel.text.links.resolver import WIKI_RULES, AssetLink, resolve_link
+from pecia.kernel.text.links.resolver import WIKI_RULES, AssetLink, LinkRules, resolve_link
 
 IMAGES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".avif", ".bmp", ".ico"))
 VIDEOS = frozenset((".mp4", ".webm", ".mov", ".m4v", ".ogv"))
 
 
 def find_referenced_assets(
-    facts: Mapping[str, DocumentMetadata], names: NameIndex, files: Collection[str]
+    facts: Mapping[str, DocumentMetadata],
+    names: NameIndex,
+    files: Collection[str],
+    rules: LinkRules = WIKI_RULES,
 ) -> dict[str, list[str]]:
     """The referenced files, each with its documents, in order."""
     by_leaf: dict[str, list[str]] = defaultdict(list)
@@ -23,7 +26,7 @@ def find_referenced_assets(
     found: dict[str, set[str]] = defaultdict(set)
     for name, it in facts.items():
         for link in (mention.link for mention in (*it.links, *it.embeds)):
-            meant = resolve_link(link, name, names, WIKI_RULES)
+            meant = resolve_link(link, name, names, rules)
             if not isinstance(meant, AssetLink):
                 continue
             path = meant.path if meant.path in known else None

@@ -14,6 +14,7 @@ from pecia.kernel.text.links.resolver import (
     AmbiguousLink,
     ExternalUrl,
     LinkResolution,
+    LinkRules,
     MissingLink,
     ResolvedLink,
     SamePageLink,
@@ -85,6 +86,7 @@ class ReferenceIndex:
     longer has the link may be in it.
     """
 
+    rules: LinkRules
     lock: Lock = field(default_factory=Lock)
     sources: dict[str, set[str]] | None = None
 
@@ -103,7 +105,7 @@ class ReferenceIndex:
 
     def _add(self, facts: Mapping[str, DocumentMetadata], sources: dict[str, set[str]]) -> None:
         for name, it in facts.items():
-            for key in _find_references(name, it):
+            for key in _find_references(name, it, self.rules):
                 sources.setdefault(key, set()).add(name)
 
 
@@ -116,9 +118,8 @@ class LinkGraph:
     outgoing: Mapping[str, tuple[LinkEdge, ...]]
     incoming: Mapping[str, tuple[LinkEdge, ...]]
     addresses: Mapping[str, tuple[ExternalLink, ...]]
-    _references: "ReferenceIndex" = field(
-        default_factory=lambda: ReferenceIndex(), compare=False, repr=False
-    )
+    rules: LinkRules
+    _references: "ReferenceIndex" = field(compare=False, repr=False)
 
     def with_changes(
         self, changed: Mapping[str, DocumentMetadata], gone: Collection[str] = ()
@@ -162,7 +163,7 @@ class LinkGraph:
         for name in gone:
             del outgoing[name], addresses[name]
         for name in stale:
-            outgoing[name], addresses[name] = _resolve_links(name, facts[name], names)
+            outgoing[name], addresses[name] = _resolve_links(name, facts[name], names, self.rules)
             for edge in outgoing[name]:
                 targets[edge.target].append(edge)
         incoming = {**self.incoming}
@@ -174,7 +175,7 @@ class LinkGraph:
                 incoming[target] = edges
             else:
                 incoming.pop(target, None)
-        return LinkGraph(facts, names, outgoing, incoming, addresses, self._references)
+        return LinkGraph(facts, names, outgoing, incoming, addresses, self.rules, self._references)
 
     def title(self, name: str) -> str:
         facts = self.facts.get(name)
@@ -248,7 +249,7 @@ class LinkGraph:
             anchor = mention.link.target.anchor
             if not anchor:
                 continue
-            match resolve_link(mention.link, name, self.names, WIKI_RULES):
+            match resolve_link(mention.link, name, self.names, self.rules):
                 case ResolvedLink(name=target, anchor=part) if part:
                     pass
                 case SamePageLink(anchor=part) if part:
@@ -274,10 +275,12 @@ def build_link_names(facts: Mapping[str, DocumentMetadata]) -> NameIndex:
     return NameIndex.of(facts, {name: it.labels for name, it in facts.items()})
 
 
-def build_link_graph(facts: Mapping[str, DocumentMetadata]) -> LinkGraph:
+def build_link_graph(
+    facts: Mapping[str, DocumentMetadata], rules: LinkRules = WIKI_RULES
+) -> LinkGraph:
     """The graph of all these documents."""
     names = build_link_names(facts)
-    resolved = {name: _resolve_links(name, it, names) for name, it in facts.items()}
+    resolved = {name: _resolve_links(name, it, names, rules) for name, it in facts.items()}
     incoming: dict[str, list[LinkEdge]] = defaultdict(list)
     for edges, _ in resolved.values():
         for edge in edges:
@@ -288,6 +291,8 @@ def build_link_graph(facts: Mapping[str, DocumentMetadata]) -> LinkGraph:
         {name: edges for name, (edges, _) in resolved.items()},
         {name: _sorted_edges(edges) for name, edges in incoming.items()},
         {name: urls for name, (_, urls) in resolved.items()},
+        rules,
+        ReferenceIndex(rules),
     )
 
 
@@ -295,15 +300,15 @@ def _sorted_edges(edges: Iterable[LinkEdge]) -> tuple[LinkEdge, ...]:
     return tuple(sorted(edges, key=lambda it: it.source))
 
 
-def _find_references(name: str, facts: DocumentMetadata) -> frozenset[str]:
+def _find_references(name: str, facts: DocumentMetadata, rules: LinkRules) -> frozenset[str]:
     """The keys of everything that the links of a document could mean."""
     mentioned = (it.link for it in (*facts.links, *facts.embeds))
     links = (*mentioned, *facts.unused_definitions)
-    return reference_keys({it for link in links for it in candidate_paths(link, name, WIKI_RULES)})
+    return reference_keys({it for link in links for it in candidate_paths(link, name, rules)})
 
 
 def _resolve_links(
-    name: str, facts: DocumentMetadata, names: NameIndex
+    name: str, facts: DocumentMetadata, names: NameIndex, rules: LinkRules
 ) -> tuple[tuple[LinkEdge, ...], tuple[ExternalLink, ...]]:
     edges: dict[str, LinkEdge] = {}
     urls: dict[str, ExternalLink] = {}
@@ -313,9 +318,7 @@ def _resolve_links(
         key=lambda it: (it.link.kind is not LinkKind.WIKI, it.link.embed, it.relation is None),
     )
     for mention in ordered:
-        for edge in _resolve_mention(
-            name, mention, resolve_link(mention.link, name, names, WIKI_RULES)
-        ):
+        for edge in _resolve_mention(name, mention, resolve_link(mention.link, name, names, rules)):
             if isinstance(edge, ExternalLink):
                 urls.setdefault(edge.url, edge)
             elif edge.target != name:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pecia.features.wiki.core.graph import LinkGraph
 from pecia.kernel.errors import Conflict, InvalidInput, Json, NotFound
 from pecia.kernel.text.links.name_index import NameIndex
-from pecia.kernel.text.links.resolver import WIKI_RULES
+from pecia.kernel.text.links.resolver import WIKI_RULES, LinkRules
 from pecia.kernel.text.links.rewrite import (
     DocumentMoves,
     DocumentRename,
@@ -77,10 +77,13 @@ def find_affected(renaming: RenamePlan, graph: LinkGraph) -> set[str] | None:
 
 
 def plan_rewrites(
-    renaming: RenamePlan, names: NameIndex, texts: Iterable[tuple[str, str]]
+    renaming: RenamePlan,
+    names: NameIndex,
+    texts: Iterable[tuple[str, str]],
+    rules: LinkRules = WIKI_RULES,
 ) -> list[LinkRewrite]:
     """The documents whose links must be rewritten to keep their targets."""
-    rename = DocumentRename.of(renaming.moves, names, WIKI_RULES)
+    rename = DocumentRename.of(renaming.moves, names, rules)
     found: list[LinkRewrite] = []
     for name, text in texts:
         done: RewrittenDocument = rewrite_links(text, name, rename)

@@ -291,7 +291,9 @@ async def _asset_rows(opened: OpenSpace, below: str) -> list[dict[str, Json]]:
     if not opened.other_files:
         return []
     graph = await opened.graph()
-    found = await run_sync(find_referenced_assets, graph.facts, graph.names, opened.other_files)
+    found = await run_sync(
+        find_referenced_assets, graph.facts, graph.names, opened.other_files, graph.rules
+    )
     return [
         {
             "kind": "asset",

@@ -184,7 +184,7 @@ def _plan_link_rewrites(
     foreign: set[str] = set()
     affected = find_affected(renaming, graph)
     some = {name: it for name, it in now.items() if affected is None or name in affected}
-    every = plan_rewrites(renaming, graph.names, _texts(opened, some, foreign))
+    every = plan_rewrites(renaming, graph.names, _texts(opened, some, foreign), graph.rules)
     unwritable = sorted(it.name for it in every if it.name in foreign)
     return [it for it in every if it.name not in foreign], unwritable
 

@@ -5,6 +5,7 @@ decides: one document is found, several are ambiguous, and both say by which way
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -33,7 +34,9 @@ class LookupRule(StrEnum):
 class LinkRules:
     """Where the features differ.
 
-    `root_slash`: in a Markdown link, `/x` is a path from the root; otherwise it leaves the space.
+    `root_slash`: in a Markdown link, `/x` is a path from the root; otherwise it leaves the space,
+    unless `roots` has the folder that it begins with, as the site that is made of the documents
+    has it: `("/en", "docs/en")`. The longest one counts.
     `prefixes`: words that may stand before a colon, such as the names of layers.
     `wiki_query`: a question mark ends the path of a wiki link too.
     `frontmatter`: wiki links in the frontmatter are links.
@@ -47,6 +50,23 @@ class LinkRules:
     wiki_query: bool = False
     frontmatter: bool = False
     html: bool = False
+    roots: tuple[tuple[str, str], ...] = ()
+
+    def to_path(self, address: str) -> str | None:
+        """The path from the root that an address of the site means."""
+        return _swap_lead(address, self.roots)
+
+    def to_address(self, path: str) -> str | None:
+        """The address of the site that means a path from the root."""
+        return _swap_lead(path, [(folder, lead) for lead, folder in self.roots])
+
+
+def _swap_lead(path: str, pairs: Iterable[tuple[str, str]]) -> str | None:
+    """With the other of a pair in the place of the longest one that it begins with."""
+    for old, new in sorted(pairs, key=lambda it: -len(it[0])):
+        if path == old or path.startswith(f"{old}/"):
+            return new + path[len(old) :]
+    return None
 
 
 _LOOSE = (LookupRule.SLUG, LookupRule.FOLDER, LookupRule.SUFFIX, LookupRule.LABEL)
@@ -130,12 +150,14 @@ class LinkReference:
 
     `address` is the same before anything was decoded. It alone says whether the link leaves the
     space: decoded, an address outside looks like a path, and `a%3Ab` looks like an address.
+    `is_rooted`: it is an address of the site, and `path` is the one from the root.
     """
 
     path: str
     anchor: str | None
     wiki: bool
     address: str
+    is_rooted: bool = False
 
 
 def resolve_link(link: Link, source: str, names: NameIndex, rules: LinkRules) -> LinkResolution:
@@ -151,7 +173,10 @@ def parse_reference(link: Link, rules: LinkRules) -> LinkReference:
         path = path.partition("?")[0] if rules.wiki_query else path
         return LinkReference(path, anchor, True, link.target.address)
     anchor = None if anchor is None else decode_path(anchor)
-    return LinkReference(decode_path(path), anchor, False, link.target.address)
+    path, address = decode_path(path), link.target.address
+    is_absolute = address.startswith("/") and not address.startswith("//")
+    rooted = rules.to_path(path) if is_absolute else None
+    return LinkReference(rooted or path, anchor, False, address, is_rooted=rooted is not None)
 
 
 def resolve_reference(
@@ -269,6 +294,8 @@ def _behind_prefix(prefix: str, rest: str, anchor: str | None, names: NameIndex)
 
 
 def _leaves_space(reference: LinkReference, rules: LinkRules) -> bool:
+    if reference.is_rooted:
+        return False
     if reference.wiki:
         path = reference.path
         return path.startswith("//") or bool(_WIKI_ADDRESS.fullmatch(path))

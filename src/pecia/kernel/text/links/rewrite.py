@@ -172,10 +172,13 @@ class _Site:
         return ways.index(resolution.way) if isinstance(resolution, ResolvedLink) else 0
 
     def _spellings(self, wanted: str) -> Iterator[str]:
-        path = parse_reference(self.link, self.rename.rules).path
+        reference = parse_reference(self.link, self.rename.rules)
+        path = reference.path
         extension = path[len(strip_extension(path)) :]
         before = self._before()
         way = before.way if isinstance(before, ResolvedLink) else LookupRule.RELATIVE
+        if reference.is_rooted:
+            yield from self._addresses(wanted, path, extension)
         if way is LookupRule.FOLDER and folder_of(wanted):
             tail = "/" if path.endswith("/") else ""
             yield self._in_manner(folder_of(wanted), path, way) + tail
@@ -187,6 +190,13 @@ class _Site:
         if extension:
             yield f"./{relative}{extension}"
         yield from (wanted, f"./{relative}", f"{wanted}.md", f"./{relative}.md", f"/{wanted}.md")
+
+    def _addresses(self, wanted: str, path: str, extension: str) -> Iterator[str]:
+        """Addresses of the site: of the folder, where the old one was, and of the document."""
+        if path.endswith("/") and (folder := self.rename.rules.to_address(f"/{folder_of(wanted)}")):
+            yield f"{folder}/"
+        if address := self.rename.rules.to_address(f"/{wanted}"):
+            yield address + extension
 
     def _in_manner(self, wanted: str, path: str, way: LookupRule) -> str:
         """From the root if the old path was, or was a plain wiki link's; else from the folder."""
