@@ -1,6 +1,9 @@
 """What is damaged or foreign in the home: it stops nobody who can do without it, and the doctor
 says where it is and what to do."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,3 +70,21 @@ def test_the_doctor_says_what_to_do_about_a_damaged_key_file(
     assert str(keys) in started.err
     assert "INTERNAL_ERROR" not in started.err
     assert "pecia doctor" in started.err
+
+
+def test_a_home_on_a_disk_that_takes_nothing_is_named_with_the_way_on(shell: Shell) -> None:
+    shell.ok("call", "whoami")
+    home, here = shell.home, f"{sys.executable} -m pecia status"
+    script = f"mount --bind {home} {home} && mount -o remount,bind,ro {home} || exit 99; {here}"
+    done = subprocess.run(
+        ["unshare", "--mount", "bash", "-c", script],
+        env={**os.environ, **shell.env, "PECIA_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if done.returncode == 99 or "unshare" in done.stderr:
+        pytest.skip("no read-only mounts for this user")
+    assert f"{home}/" in done.stderr
+    assert "cannot be written: read-only file system" in done.stderr
+    assert "PECIA_HOME=/PATH" in done.stderr

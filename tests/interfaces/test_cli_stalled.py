@@ -1,6 +1,7 @@
 """What stands still is seen: a frozen worker, an index behind, a key that is lost."""
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -112,6 +113,23 @@ def test_a_crawl_that_waits_for_a_worker_says_so_and_ends_when_one_is_there(shel
 
 
 WRITE = '{"docName": "c", "markdown": "a third heron", "position": "replace"}'
+
+
+def test_an_index_that_cannot_be_made_is_seen(shell: Shell) -> None:
+    notes = shell.folder("notes")
+    (notes / "a.md").write_text("# Heron\n")
+    shell.ok("start", notes, "--detach", "--port", 0)
+    search = ("call", "lake.search_content", "--query", "heron", "--json")
+    until(lambda: shell.ok(*search).document["hits"])
+    [index] = [it for it in (shell.home / "index").iterdir() if it.is_dir()]
+    shutil.rmtree(index)
+    index.touch()
+    (notes / "b.md").write_text("# Otter\n")
+    shell.ok("call", "wiki.list_documents", "--json")
+    [said] = until(lambda: [it for it in findings(shell, "index") if it["state"] == "warn"])
+    assert "stalled" in said["found"] or "behind" in said["found"]
+    index.unlink()
+    until(lambda: [it["state"] for it in findings(shell, "index")] == ["ok"])
 
 
 def test_a_secret_whose_key_is_lost_is_named_by_the_list_and_the_doctor(shell: Shell) -> None:

@@ -176,6 +176,17 @@ def test_no_secret_is_left_where_only_its_place_tells(it: Planted) -> None:
     assert not any(secret in kept for secret in forms(it.secret))
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://AKIASECRETKEY12345:{}@bucket/x",
+        "https://ghp_0123456789abcdefghij0123456789abcdef:{}@h/",
+    ],
+)
+def test_a_password_behind_a_key_of_known_shape_is_hidden_too(url: str) -> None:
+    assert "SECRETret" not in redact(url.format("sec/SECRETret"))
+
+
 @settings(max_examples=CASES * 4, deadline=None)
 @given(planted)
 def test_redacting_again_changes_nothing(it: Planted) -> None:

@@ -149,6 +149,11 @@ async def record_applied(tx: Transaction, tenant_id: UUID, node: str, n: int) ->
     await tx.execute(SQL["applied"], tenant_id=tenant_id, node=node, n=n)
 
 
+async def forget_applied(tx: Transaction, tenant_id: UUID, node: str) -> None:
+    """Record that this node has no index of the tenant."""
+    await tx.execute(SQL["forget_applied"], tenant_id=tenant_id, node=node)
+
+
 async def load_applied(tx: Transaction, tenant_id: UUID, node: str) -> int | None:
     """The position this node recorded; None if it never did, or expired."""
     return await tx.fetch_value(SQL["applied_by"], tenant_id=tenant_id, node=node)

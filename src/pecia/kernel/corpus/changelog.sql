@@ -36,6 +36,9 @@ INSERT INTO kernel.index_node AS i (tenant_id, node, n) SELECT id, %(node)s, %(n
  WHERE id = %(tenant_id)s
 ON CONFLICT (tenant_id, node) DO UPDATE SET n = EXCLUDED.n, seen_at = now();
 
+-- name: forget_applied
+DELETE FROM kernel.index_node WHERE tenant_id = %(tenant_id)s AND node = %(node)s;
+
 -- name: applied_by
 SELECT n FROM kernel.index_node WHERE tenant_id = %(tenant_id)s AND node = %(node)s;
 

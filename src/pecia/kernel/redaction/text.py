@@ -154,7 +154,7 @@ def _addresses() -> tuple[Shape, ...]:
         # A number after the colon and then the path is a port. The password ends at the last `@`.
         (
             re.compile(
-                r"(:(?:\\*/){2}[^\s:/@\[\]?#\"'<>\\]{0,200}:)"
+                r"(:(?:\\*/){2}(?:[^\s:/@\[\]?#\"'<>\\]|\[redacted\]){0,200}:)"
                 r"(?!\d{1,5}(?:[/?#\s\"'<>\\]|[)\],;.](?:\s|$)|$))[^\s\"'<>]{0,1000}(@)"
             ),
             rf"\1{REDACTED}\2",

@@ -105,6 +105,7 @@ class IndexFollower:
                 return reached
             async with self._building:
                 _log.info("index.rebuild", tenant=str(writer.tenant_id))
+                self._reached.pop(writer.tenant_id, None)
                 await writer.rebuild()
 
     async def _start_due(self, tasks: TaskGroup) -> bool:

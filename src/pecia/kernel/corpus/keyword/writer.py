@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 from uuid import UUID
 
+import anyio
 from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus import changelog
@@ -106,6 +107,17 @@ class IndexWriter:
             return 0
         # Holds back trimming of later commits while we build.
         await self.record_position(now.n)
+        try:
+            await self._build(now, progress)
+        except BaseException:
+            # Without an index, this node has reached nothing: it must be seen to be behind.
+            with anyio.CancelScope(shield=True):
+                await self._forget_position()
+            raise
+        return now.n
+
+    async def _build(self, now: ChangelogPosition, progress: ReportIndexProgress) -> None:
+        assert now.epoch is not None
         await self.close_index()
         generation = self.directory.new_generation(now.epoch)
         index = await run_sync(KeywordIndex.open, generation, BUILD_BYTES)
@@ -116,7 +128,6 @@ class IndexWriter:
             await run_sync(index.close_writer)
         await run_sync(self.directory.publish, generation)
         await run_sync(self.directory.remove_old_generations)
-        return now.n
 
     async def open_index(self, now: ChangelogPosition) -> KeywordIndex | None:
         """The live index, opened for writing; None if there is no usable one."""
@@ -143,6 +154,11 @@ class IndexWriter:
         async with self.store.system() as tx:
             await changelog.record_applied(tx, self.tenant_id, self.node, n)
         self.recorded_position = n
+
+    async def _forget_position(self) -> None:
+        async with self.store.system() as tx:
+            await changelog.forget_applied(tx, self.tenant_id, self.node)
+        self.recorded_position = None
 
     async def iter_documents(
         self, progress: ReportIndexProgress = ignore_progress

@@ -19,6 +19,7 @@ from pecia.app.operator.health import (
     unopenable,
 )
 from pecia.interfaces.cli.commands.doctor.checks import DoctorFinding
+from pecia.interfaces.cli.server.client import HEALTH_TIMEOUT_S, ServerClient
 from pecia.interfaces.cli.server.discover import find_running_server
 from pecia.kernel.corpus.keyword.directory import load_node_name
 from pecia.kernel.corpus.keyword.maintenance import list_damaged
@@ -100,7 +101,8 @@ async def _check_sources(store: Store) -> list[DoctorFinding]:
 
 async def _indexes(settings: Settings, store: Store) -> list[DoctorFinding]:
     """Damaged and stalled indexes. Without a server they are not updated, which is no problem."""
-    is_served = find_running_server(settings.kernel.home) is not None
+    server = find_running_server(settings.kernel.home)
+    is_served = server is not None
     if damaged := await run_sync(list_damaged, index_root(settings.kernel)):
         when = "being rebuilt" if is_served else "rebuilt by the next start"
         advice = "if it stays: pecia index repair" if is_served else "pecia index repair"
@@ -119,7 +121,19 @@ async def _indexes(settings: Settings, store: Store) -> list[DoctorFinding]:
         )
         for it in await index_troubles(store, node)
     ]
+    if not found and server is not None and (stalled := _stalled(server.lock.url)):
+        found = [DoctorFinding("index", "warn", stalled, "the server's log says why; see its disk")]
     return found or [DoctorFinding("index", "ok", "it keeps up")]
+
+
+def _stalled(url: str) -> str | None:
+    """What the server says of an index that it cannot make; None where all move."""
+    try:
+        answer = ServerClient(url).request("GET", "/readyz", limit_s=HEALTH_TIMEOUT_S).json()
+        check = answer["checks"]["index"]
+        return None if check["ok"] else str(check["found"])
+    except (PeciaError, KeyError, TypeError):
+        return None
 
 
 async def _secrets(settings: Settings, store: Store) -> list[DoctorFinding]:
