@@ -16,7 +16,11 @@ def name_slug(text: str) -> str:
     """Letters and digits without their accents, in lower case, joined by single hyphens."""
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text)
-        text = unicodedata.normalize("NFC", "".join(it for it in decomposed if not _is_mark(it)))
+        # Most marks are of one block, and a pattern removes them in a tenth of the time.
+        bare = _COMMON_MARKS.sub("", decomposed)
+        if not bare.isascii():
+            bare = "".join(it for it in bare if not _is_mark(it))
+        text = unicodedata.normalize("NFC", bare)
     return _NOT_WORD.sub("-", text.lower()).strip("-")
 
 
@@ -45,4 +49,5 @@ def _is_mark(char: str) -> bool:
 
 
 _PUNCTUATION = re.compile(r"[^a-z0-9_ -]+")
+_COMMON_MARKS = re.compile("[\u0300-\u036f]+")
 _NOT_WORD = re.compile(r"[\W_]+")

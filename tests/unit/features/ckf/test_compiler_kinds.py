@@ -50,6 +50,11 @@ def test_a_procedure_has_two_steps_and_one_sentence_has_them_in_time_order() -> 
     assert compiled("1. Close the valve at the wall.\n").items("procedures") == []
 
 
+def test_a_title_of_a_manual_page_is_no_term() -> None:
+    found = compiled("AUTHORS\n       Written by Ada Lovelace and Charles Babbage.\n")
+    assert found.items("concepts") == []
+
+
 def test_a_slice_says_that_nothing_answers() -> None:
     package = compiled("Every member must return the key within 30 days.\n")
     asked = SliceInput(package=package.body, query="What is the weather in Lima?")

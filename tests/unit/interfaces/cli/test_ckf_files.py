@@ -161,6 +161,41 @@ def test_a_compiled_file_can_be_piped(folder: Path, capsys: Said) -> None:
     assert package.metadata["compression_level"] == "dense"
 
 
+@pytest.mark.parametrize("name", ["r.ckf.json", "r.ckf.yaml", "r.ckf.md", "r.ckf"])
+def test_a_package_that_was_piped_into_a_file_of_any_name_is_verified(
+    folder: Path, capsys: Said, name: str
+) -> None:
+    assert run(["ckf", "compile", "refunds.txt"]) == 0
+    (folder / name).write_text(capsys.readouterr().out, "utf-8")
+    assert run(["ckf", "verify", name, "--source", "refunds.txt"]) == 0
+    assert run(["ckf", "validate", name, "--source", "refunds.txt"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("r.ckf.json", "{"), ("r.ckf.yaml", "metadata:"), ("r.ckf.md", "#")]
+)
+def test_a_package_is_written_in_the_format_that_its_name_says(
+    folder: Path, capsys: Said, name: str, start: str
+) -> None:
+    assert run(["ckf", "compile", "refunds.txt", "--output", name]) == 0
+    assert capsys.readouterr().out == f"{name}\n"
+    assert (folder / name).read_text("utf-8").startswith(start)
+    assert run(["ckf", "verify", name, "--source", "refunds.txt"]) == 0
+
+
+def test_a_package_that_cannot_be_written_says_why(folder: Path, capsys: Said) -> None:
+    assert run(["ckf", "compile", "refunds.txt", "--output", "absent/r.ckf.json"]) == 1
+    assert "absent/r.ckf.json cannot be written" in capsys.readouterr().err
+
+
+def test_a_broken_package_names_the_command_that_makes_it_again(folder: Path, capsys: Said) -> None:
+    (folder / "cut.ckf.json").write_text('{"metadata": {', "utf-8")
+    assert run(["ckf", "verify", "cut.ckf.json", "--source", "refunds.txt"]) == 1
+    said = capsys.readouterr().err
+    assert "cut.ckf.json is not a package" in said
+    assert "pecia ckf compile TEXT --output cut.ckf.json" in said
+
+
 @pytest.mark.parametrize("words", [["--format", "xml"], ["--level", "tiny"]])
 def test_a_choice_that_there_is_not_is_misuse(folder: Path, words: list[str]) -> None:
     assert run(["ckf", "compile", "refunds.txt", *words]) == 2

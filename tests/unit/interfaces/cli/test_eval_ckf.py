@@ -45,3 +45,14 @@ def test_a_text_that_is_absent_is_named(folder: Path, capsys: Said) -> None:
     (folder / "keys.txt").unlink()
     assert run(["eval", "ckf", str(folder), str(folder)]) != 0
     assert "keys" in capsys.readouterr().err
+
+
+def test_the_figures_stand_in_a_table_of_one_row_a_kind(folder: Path, capsys: Said) -> None:
+    assert run(["eval", "ckf", str(folder), str(folder)]) == 0
+    said = capsys.readouterr().out
+    lines = [it.split("\t") for it in said.splitlines()]
+    assert ["passages", "2"] in lines
+    names = next(it for it in lines if it[0] == "kind")
+    rule = dict(zip(names, next(it for it in lines if it[0] == "rule"), strict=True))
+    assert (rule["precision"], rule["recall"], rule["labelled"]) == ("1.0", "1.0", "1")
+    assert "{" not in said

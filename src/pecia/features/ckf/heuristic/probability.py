@@ -62,6 +62,7 @@ from pecia.features.ckf.heuristic.cues.signs import (
     SECOND_PERSON,
     STATIVE,
 )
+from pecia.features.ckf.heuristic.cues.stems import STEM_CHARS, STEMS_BY_SIGN
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape, is_section_label
 from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
 
@@ -287,31 +288,46 @@ def _text_features(
     yield f"ends:{text[-1] if text[-1] in '.:,;?!' else 'other'}"
     first = text[0]
     yield f"starts:{_first_shape(first)}"
-    common = sum(it in grammar.stopwords for it in words)
+    common = sum(map(grammar.stopwords.__contains__, words))
     yield f"common:{min(4, 10 * common // max(1, size))}"
     if len(_NO_LETTER.findall(text)) > 0.2 * len(text):
         yield "few_letters"
     if words:
-        opening = words[0]
-        if opening in grammar.stopwords:
-            yield "opens_common"
-        if opening in grammar.anaphora:
-            yield "points_back"
-        if opening in grammar.openers:
-            yield "opens_phrase"
-    yield from (name for name, pattern in _SIGNS if pattern.search(text))
-    yield from (name for name, pattern in _LOWER_SIGNS if pattern.search(lowered))
+        yield from _opening_features(words[0], grammar)
     distinct = set(words)
-    if any(it.endswith(PRETERITE_ENDINGS) and len(it) > MIN_VERB_CHARS for it in distinct):
-        yield "preterite"
-    if any(it.endswith(FUTURE_ENDINGS) and _is_future(it) for it in distinct):
-        yield "future"
+    yield from _pattern_features(text, lowered, {it[:STEM_CHARS] for it in distinct})
+    yield from _tense_features([it for it in distinct if it.endswith(_TENSE_ENDINGS)])
     if instructs_inside(text, distinct):
         yield "instructs_inside"
     yield from (name for name, known in _WORD_SIGNS if not known.isdisjoint(distinct))
     yield from iter_modal_signs(text, lowered, words, distinct)
     for it in distinct if vocabulary is None else distinct & vocabulary:
         yield f"{WORD_PREFIX}{it}"
+
+
+def _opening_features(opening: str, grammar: Grammar) -> Iterator[str]:
+    if opening in grammar.stopwords:
+        yield "opens_common"
+    if opening in grammar.anaphora:
+        yield "points_back"
+    if opening in grammar.openers:
+        yield "opens_phrase"
+
+
+def _pattern_features(text: str, lowered: str, stems: set[str]) -> Iterator[str]:
+    for name, pattern, needed in _SIGNS:
+        if (needed is None or not needed.isdisjoint(stems)) and pattern.search(text):
+            yield name
+    for name, pattern, needed in _LOWER_SIGNS:
+        if (needed is None or not needed.isdisjoint(stems)) and pattern.search(lowered):
+            yield name
+
+
+def _tense_features(inflected: list[str]) -> Iterator[str]:
+    if any(it.endswith(PRETERITE_ENDINGS) and len(it) > MIN_VERB_CHARS for it in inflected):
+        yield "preterite"
+    if any(it.endswith(FUTURE_ENDINGS) and _is_future(it) for it in inflected):
+        yield "future"
 
 
 def _is_future(word: str) -> bool:
@@ -364,7 +380,14 @@ def _load_calibration() -> dict[str, list[list[float]]]:
     return found
 
 
+def _with_stems(
+    *signs: tuple[str, re.Pattern[str]],
+) -> tuple[tuple[str, re.Pattern[str], frozenset[str] | None], ...]:
+    return tuple((name, pattern, STEMS_BY_SIGN.get(name)) for name, pattern in signs)
+
+
 WORD_PREFIX = "word="
+_TENSE_ENDINGS = (*PRETERITE_ENDINGS, *FUTURE_ENDINGS)
 _OWN = {kind: f"own:{kind.value}" for kind in CueKind}
 _INHERITED = {kind: f"inherited:{kind.value}" for kind in CueKind}
 # A question states nothing.
@@ -393,7 +416,7 @@ _WORD_SIGNS = (
     ("relative", RELATIVE_WORDS),
     ("preterite", PRETERITE_WORDS),
 )
-_SIGNS = (
+_SIGNS = _with_stems(
     ("year", re.compile(r"\b1[0-9]\d\d\b|\b20[0-4]\d\b")),
     ("address", re.compile(r"https?://|www\.|\S@\S|@\w")),
     ("code", re.compile(r"[={}$|\\<>]|\w/\w|--\w")),
@@ -420,7 +443,7 @@ _ENTRIES = (
     ("headword", HEADWORD),
 )
 # Signs that are sought in lower case.
-_LOWER_SIGNS = (
+_LOWER_SIGNS = _with_stems(
     ("participle", PAST_PARTICIPLE),
     ("means", MEANS),
     ("copula", COPULA),

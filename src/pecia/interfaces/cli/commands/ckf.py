@@ -38,21 +38,39 @@ def add_to(app: typer.Typer) -> None:
 def compile_file(
     ctx: typer.Context,
     file: Path = typer.Argument(help="Markdown or text; of a PDF or office file, what it says."),
-    format: str = typer.Option("markdown", help="json, yaml or markdown."),
+    format: str | None = typer.Option(
+        None, help="json, yaml or markdown. Unset: by the name of --output, else markdown."
+    ),
+    output: Path | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        help="Write the package to this file: .ckf.json, .ckf.yaml, .ckf.md.",
+    ),
     level: str = typer.Option("standard", help="light, standard, dense or agentic."),
-    sidecar: bool = typer.Option(False, help="Write FILE.ckf.md beside the file."),
+    sidecar: bool = typer.Option(
+        False, help="Write FILE.ckf.md beside the file, or .ckf.json or .ckf.yaml by --format."
+    ),
 ) -> None:
     """Compile a file into a package, without any model."""
     from pecia.features.ckf.heuristic.long_text import compile_long_text
     from pecia.features.ckf.model import CompileOptions, SourceText, today
-    from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
+    from pecia.features.ckf.package.codec.codec import (
+        PackageFormat,
+        encode_package,
+        format_by_name,
+    )
     from pecia.features.ckf.package.fields import COMPRESSION_LEVELS
     from pecia.features.ckf.package.model import Package
     from pecia.features.ckf.package.normalize import compact_package
 
     terminal = terminal_of(ctx)
     _require_choice("level", level, COMPRESSION_LEVELS)
-    _require_choice("format", format, [it.value for it in PackageFormat])
+    if format is not None:
+        _require_choice("format", format, [it.value for it in PackageFormat])
+    if sidecar:
+        ending = {"json": "json", "yaml": "yaml"}.get(format or "", "md")
+        output = output or file.with_name(f"{file.name}.ckf.{ending}")
     source = SourceText(_read_long_text(file), filename=file.name)
     options = CompileOptions(compression_level=level, created_at=today())
 
@@ -60,15 +78,14 @@ def compile_file(
         terminal.info(f"{done:,} of {total:,} characters")
 
     package = compile_long_text(source, options, report)
-    if sidecar:
-        target = file.with_name(f"{file.name}.ckf.md")
-        target.write_text(
-            encode_package(Package(compact_package(package)), PackageFormat.MARKDOWN), "utf-8"
-        )
-        terminal.print_result({"file": str(target)}, lambda it: it.print_line(str(target)))
-        return
-    text = encode_package(Package(compact_package(package)), PackageFormat(format))
-    terminal.print_result(package.body, lambda it: it.print_line(text.rstrip("\n")))
+    named = format_by_name(output.name) if output else None
+    written = PackageFormat(format) if format else named or PackageFormat.MARKDOWN
+    text = encode_package(Package(compact_package(package)), written)
+    if output:
+        _write(output, text)
+        terminal.print_result({"file": str(output)}, lambda it: it.print_line(str(output)))
+    else:
+        terminal.print_result(package.body, lambda it: it.print_line(text.rstrip("\n")))
 
 
 def validate(
@@ -210,7 +227,8 @@ def _load_package(file: Path) -> "Package":
     try:
         return parse_package(_read(file), filename=file.name)
     except Unprocessable as error:
-        facts = {**error.fields, "hint": f"to make a package of a text: pecia ckf compile {file}"}
+        asked = f"TEXT --output {file}" if ".ckf" in file.name else str(file)
+        facts = {**error.fields, "hint": f"to make a package of a text: pecia ckf compile {asked}"}
         raise Unprocessable(f"{file} is not a package: {error.message}", **facts) from error
 
 
@@ -277,6 +295,13 @@ def _read(file: Path) -> str:
         ) from error
     except OSError as error:
         raise NotFound(f"{file} cannot be read: {error.strerror}", file=str(file)) from error
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise NotFound(f"{file} cannot be written: {error.strerror}", file=str(file)) from error
 
 
 def _require_choice(field: str, value: str, allowed: Iterable[str]) -> None:

@@ -160,9 +160,18 @@ class _BlockReader:
         if continues:
             self._extend(line)
             return
-        if self.open and _LABEL.match(line.words) and self._may_start_label():
+        if self.open and (
+            (_LABEL.match(line.words) and self._may_start_label()) or self._hangs_below_title(line)
+        ):
             self._close()
         self.open.append(line)
+
+    def _hangs_below_title(self, line: _Line) -> bool:
+        """Whether the open line is a title of a manual page: `SEE ALSO` over indented text."""
+        if len(self.open) != 1 or self.open[0].indent or line.indent < MIN_INDENT:
+            return False
+        words = self.open[0].words
+        return words.isupper() and len(words) >= MIN_CAPITALS and _is_title(words)
 
     def _may_start_label(self) -> bool:
         """Not in the middle of a wrapped sentence, whose last line ends in any word."""
@@ -245,6 +254,8 @@ def _title_level(words: str) -> int:
     return 2 if is_section_label(words) else 1
 
 
+# A manual page indents its text; a shorter line in capitals is a term of a list.
+MIN_INDENT, MIN_CAPITALS = 3, 4
 _MARKED = frozenset("#-*+•–·|=_.<0123456789([abcdefivxABCDEFIVX")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+|$)")
 _ITEM = re.compile(r"([-*+•–·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4}|[IVX]{1,4})[.)])[ \t]+(?=\S)")

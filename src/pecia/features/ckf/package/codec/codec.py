@@ -9,7 +9,12 @@ from enum import StrEnum
 from typing import assert_never
 
 from pecia.features.ckf.package.codec.json import decode_json, encode_json
-from pecia.features.ckf.package.codec.markdown import decode_markdown, encode_markdown, has_blocks
+from pecia.features.ckf.package.codec.markdown import (
+    TITLE,
+    decode_markdown,
+    encode_markdown,
+    has_blocks,
+)
 from pecia.features.ckf.package.codec.report import decode_report, is_report
 from pecia.features.ckf.package.codec.yaml import encode_yaml
 from pecia.features.ckf.package.codec.yaml_reader import DecodedMapping, parse_mapping
@@ -66,15 +71,23 @@ def decode_document(
 
 
 def detect_format(text: str, filename: str = "") -> PackageFormat:
-    for ending, format in _ENDINGS.items():
-        if filename.lower().endswith(ending):
-            return format
     start = text.lstrip()
+    if start.startswith(TITLE):
+        # `pecia ckf compile handbook.md > handbook.ckf.json` writes Markdown.
+        return PackageFormat.MARKDOWN
+    if named := format_by_name(filename):
+        return named
     if start.startswith("{"):
         return PackageFormat.JSON
     return (
         PackageFormat.MARKDOWN if start.startswith("#") or "```yaml" in text else PackageFormat.YAML
     )
+
+
+def format_by_name(filename: str) -> PackageFormat | None:
+    """The format that a file name stands for; None if it says nothing of it."""
+    lowered = filename.lower()
+    return next((it for ending, it in _ENDINGS.items() if lowered.endswith(ending)), None)
 
 
 def check_values(value: Json, depth: int = 0) -> None:

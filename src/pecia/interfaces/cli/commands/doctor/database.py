@@ -121,7 +121,7 @@ async def _indexes(settings: Settings, store: Store) -> list[DoctorFinding]:
         )
         for it in await index_troubles(store, node)
     ]
-    if not found and server is not None and (stalled := _stalled(server.lock.url)):
+    if not found and (stalled := _stalled(server.lock.url)):
         found = [DoctorFinding("index", "warn", stalled, "the server's log says why; see its disk")]
     return found or [DoctorFinding("index", "ok", "it keeps up")]
 

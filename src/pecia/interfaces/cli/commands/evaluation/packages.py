@@ -6,6 +6,7 @@ import typer
 
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import terminal_of
+from pecia.kernel.errors import Json
 
 
 def packages(
@@ -18,4 +19,5 @@ def packages(
     from pecia.app.evaluation.ckf_kinds import measure_kinds
 
     found = measure_kinds(labels, texts, half)
-    terminal_of(ctx).print_result(found, lambda it: show_document(it, found))
+    rows: list[Json] = [{"kind": kind, **figures} for kind, figures in found["kinds"].items()]
+    terminal_of(ctx).print_result(found, lambda it: show_document(it, {**found, "kinds": rows}))
