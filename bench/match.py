@@ -14,7 +14,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,17 +26,20 @@ from bench import result
 from bench.languages import LANGUAGES, read_language
 from bench.languages import STEP as EVERY_TWELFTH
 from bench.retrieval import DATA, Bench, build_bench, embedded, find_words
+from pecia.adapters.embedding.lexicon import find_lexicon
 from pecia.adapters.embedding.model_files import find_shipped_model
 from pecia.adapters.embedding.onnx import OnnxEmbedder
 from pecia.adapters.embedding.polyglot import PolyglotEmbedder
 from pecia.app.evaluation.beir import BeirCollection, BeirDocument, read_collection
-from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize_query
+from pecia.kernel.corpus.keyword.analysis.tokenizer import interpret_query, tokenize_query
 from pecia.kernel.corpus.keyword.index import IndexEntry, KeywordIndex, parse_query
+from pecia.kernel.corpus.keyword.query.parser import TranslatedWord
 from pecia.kernel.corpus.search.evidence import CandidateText
 from pecia.kernel.corpus.search.fuse import fuse
 from pecia.kernel.corpus.search.match import (
     NO_ANSWER_MATCH,
     detect_text_language,
+    estimate_best_match,
     estimate_match,
 )
 from pecia.kernel.corpus.search.rerank import RERANK_DEPTH, diversify, keep_fused_order, rerank
@@ -113,10 +116,14 @@ async def _wrong_set(
 
 
 def _search(
-    bench: Bench, text: str, vector: "np.ndarray[Any, Any]", mode: str
+    bench: Bench,
+    text: str,
+    vector: "np.ndarray[Any, Any]",
+    mode: str,
+    translated: tuple[TranslatedWord, ...] = (),
 ) -> list[tuple[str, float]]:
     """The documents of the first hits as the product ranks them, each with its match."""
-    query = parse_query(text)
+    query = replace(parse_query(text), translated=translated)
     words = find_words(bench.index, query, context_depth(is_hybrid=mode == "hybrid"))
     cosines: dict[int, float] = {}
     if mode == "hybrid":
@@ -128,11 +135,11 @@ def _search(
     ranked = rerank(fused, readings, query) if cosines else keep_fused_order(fused, readings)
     ranked = diversify(ranked, readings)
     rarity = bench.index.rarity(query, None)
-    terms, language = tokenize_query(query, "en"), detect_text_language(text)
+    asked, language = interpret_query(query, "en"), detect_text_language(text)
     return [
         (
             str(readings[it.id].file),
-            estimate_match(readings[it.id], terms, rarity, cosines.get(it.id), language),
+            estimate_best_match(readings[it.id], asked, rarity, cosines.get(it.id), language),
         )
         for it in ranked[:SHOWN]
     ]
@@ -201,20 +208,20 @@ async def _ask_chat(
 async def _measure_languages(folder: Path, other: Bench) -> dict[str, Any]:
     """Of questions in each language: abstention in English texts that answer, and that do not."""
     sets = {it: read_language(folder, it) for it in LANGUAGES}
-    embedder = PolyglotEmbedder()
+    embedder, lexicon = PolyglotEmbedder(), find_lexicon()
     bench = await build_bench(_to_collection(sets["en"].paragraphs), embedder)
     found: dict[str, Any] = {}
     for language, texts in sets.items():
         asked = texts.questions[::EVERY_TWELFTH]
         vectors = await embedded(embedder, [it for it, _ in asked])
-        own = [
-            _search(bench, text, vector, "hybrid")
-            for (text, _), vector in zip(asked, vectors, strict=True)
-        ]
-        wrong = [
-            _search(other, text, vector, "hybrid")
-            for (text, _), vector in zip(asked, vectors, strict=True)
-        ]
+        words = [await lexicon.translate(it) for it, _ in asked]
+        own, wrong = (
+            [
+                _search(where, text, vector, "hybrid", translated)
+                for (text, _), vector, translated in zip(asked, vectors, words, strict=True)
+            ]
+            for where in (bench, other)
+        )
         answered = [
             it
             for it, (_, number) in zip(own, asked, strict=True)

@@ -273,7 +273,7 @@ def format_table(table: Mapping[str, Iterable[tuple[str, float]]]) -> str:
 
 
 def format_profile(language: str, counts: Mapping[str, int], total: int) -> str:
-    """As `parse_profiles` reads it."""
+    """As `Profiles` reads it."""
     logs = ((gram, round(-10 * math.log(count / total))) for gram, count in counts.items())
     return "\t".join((language, *(f"{gram}-{it}" for gram, it in logs)))
 

@@ -1,9 +1,13 @@
 """Words of other languages in English, from the package's tables."""
 
 import hashlib
+from pathlib import Path
+from threading import Event
 
+import anyio
 import pecia_polyglot
 import pytest
+from anyio.to_thread import run_sync
 
 from pecia.adapters.embedding.factory import open_lexicon
 from pecia.adapters.embedding.lexicon import (
@@ -12,8 +16,11 @@ from pecia.adapters.embedding.lexicon import (
     parse_table,
     translate_words,
 )
+from pecia.adapters.embedding.model_files import find_shipped_model
 from pecia.adapters.embedding.settings import EmbedSettings
 from pecia.kernel.corpus.keyword.query.parser import TranslatedWord
+
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +28,8 @@ def lexicon() -> Lexicon:
     return find_lexicon()
 
 
-def terms(lexicon: Lexicon, text: str) -> set[str]:
-    return {term for it in lexicon.translate(text) for term, _ in it.terms}
+async def terms(lexicon: Lexicon, text: str) -> set[str]:
+    return {term for it in await lexicon.translate(text) for term, _ in it.terms}
 
 
 def test_the_file_is_the_one_that_the_package_describes() -> None:
@@ -47,10 +54,10 @@ def test_the_file_is_the_one_that_the_package_describes() -> None:
         ("Veritabanının parolası nasıl değiştirilir?", {"password"}),
     ],
 )
-def test_a_question_has_its_words_in_english(
+async def test_a_question_has_its_words_in_english(
     lexicon: Lexicon, question: str, expected: set[str]
 ) -> None:
-    assert expected <= terms(lexicon, question)
+    assert expected <= await terms(lexicon, question)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +71,50 @@ def test_a_question_has_its_words_in_english(
         "",
     ],
 )
-def test_a_text_in_english_or_without_words_is_not_translated(lexicon: Lexicon, text: str) -> None:
-    assert lexicon.translate(text) == ()
+async def test_a_text_in_english_or_without_words_is_not_translated(
+    lexicon: Lexicon, text: str
+) -> None:
+    assert await lexicon.translate(text) == ()
+
+
+class HeldFile(type(Path())):
+    """A file that is not opened before it is released."""
+
+    asked, released = Event(), Event()
+
+    def __fspath__(self) -> str:
+        self.asked.set()
+        assert self.released.wait(10), "who would release it was not let run"
+        return super().__fspath__()
+
+
+async def test_other_questions_are_answered_while_a_table_is_read() -> None:
+    lexicon = Lexicon(HeldFile(pecia_polyglot.lexicon_path()), find_shipped_model().tokenizer)
+    found: set[str] = set()
+
+    async def ask() -> None:
+        found.update(await terms(lexicon, "Wie ändere ich das Passwort?"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await run_sync(HeldFile.asked.wait)
+        assert await lexicon.translate("How do I change the password?") == ()
+        assert not found
+        HeldFile.released.set()
+    assert "password" in found
+
+
+async def test_questions_at_the_same_time_are_translated_as_alone(lexicon: Lexicon) -> None:
+    fresh, found = find_lexicon(), dict[str, object]()
+
+    async def ask(text: str) -> None:
+        found[text] = await fresh.translate(text)
+
+    questions = ["Wo liegt das Passwort?", "Wer hat die Datenbank?", "Где хранится копия?"]
+    async with anyio.create_task_group() as group:
+        for it in questions:
+            group.start_soon(ask, it)
+    assert found == {it: await lexicon.translate(it) for it in questions}
 
 
 def test_only_the_multilingual_embedder_comes_with_translations() -> None:
@@ -83,7 +132,7 @@ def test_words_keep_their_order_and_unknown_ones_stay() -> None:
 
 
 def test_a_form_that_was_never_seen_is_known_by_its_beginning() -> None:
-    table = {"użytk*": [("user", 1.0)]}
+    table = {"użytk*": "userf"}
     [found] = translate_words("użytkowniczkami", "pl", table)
     assert [term for term, _ in found.terms] == ["user"]
     # Less surely than a word that was seen.
@@ -91,6 +140,11 @@ def test_a_form_that_was_never_seen_is_known_by_its_beginning() -> None:
 
 
 def test_what_has_no_spaces_is_cut_into_the_longest_known_words() -> None:
-    table = {"数据": [("data", 1.0)], "数据库": [("databas", 1.0)], "密码": [("password", 1.0)]}
+    table = {"数据": "dataf", "数据库": "databasf", "密码": "passwordf"}
     found = [*translate_words("数据库密码", "zh", table)]
     assert [it.word for it in found] == ["数据库", "密码"]
+
+
+def test_a_long_word_does_not_take_the_first_sign_of_the_next() -> None:
+    table = {"研究生": "graduatf", "研究": "researchf", "生命": "lifef"}
+    assert [it.word for it in translate_words("研究生命", "zh", table)] == ["研究", "生命"]

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from pecia.adapters.embedding.lexicon import Lexicon
 from pecia.adapters.embedding.model_files import find_shipped_model
@@ -29,7 +30,8 @@ def write_texts(folder: Path, name: str, texts: list[str]) -> None:
     (folder / f"{name}.num").write_bytes(steps.tobytes())
 
 
-def test_words_that_stand_in_translations_of_each_other_are_linked(tmp_path: Path) -> None:
+@pytest.mark.anyio
+async def test_words_that_stand_in_translations_of_each_other_are_linked(tmp_path: Path) -> None:
     lessons, tables = tmp_path / "lessons", tmp_path / "tables"
     lessons.mkdir()
     chosen = [*itertools.product(THINGS, STATES, PLACES)]
@@ -38,8 +40,8 @@ def test_words_that_stand_in_translations_of_each_other_are_linked(tmp_path: Pat
     run(lessons, tables)
     run("--pack", tables, tmp_path / "lexicon.zip")
     lexicon = Lexicon(tmp_path / "lexicon.zip", find_shipped_model().tokenizer)
-    found = lexicon.translate("Красная лампа в кухне?")
+    found = await lexicon.translate("Красная лампа в кухне?")
     assert [next(term for term, _ in it.terms) for it in found] == ["red", "lamp", "kitchen"]
-    assert lexicon.translate("The red lamp in the kitchen?") == ()
+    assert await lexicon.translate("The red lamp in the kitchen?") == ()
     run("--pack", tables, tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "lexicon.zip").read_bytes()

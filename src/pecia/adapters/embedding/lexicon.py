@@ -1,18 +1,21 @@
 """Words of a query in English: the translation tables of the package `pecia-polyglot`.
 
-A table is read with the first query in its language. The language of a query is told by its
-trigrams, and a query that is English, or may be, has no translation.
+A table is read with the first query in its language, in a thread. The language of a query is told
+by its trigrams, and a query that is English, or may be, has no translation.
 """
 
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import TypeAlias
 from zipfile import ZipFile
+
+from anyio.to_thread import run_sync
 
 from pecia.adapters.embedding.model_files import find_shipped_model
 from pecia.adapters.embedding.polyglot import is_english, read_vocabulary
@@ -39,9 +42,12 @@ MAX_PIECE_CHARS = 12
 UNSEEN = -12.0
 # What function words add for a language. With more, Bulgarian becomes Russian.
 FUNCTION_WORDS_GAIN = 5.0
+# A search asks twice, and its next page again.
+MAX_CACHED = 256
 
-Table: TypeAlias = Mapping[str, Sequence[tuple[str, float]]]
-Profiles: TypeAlias = Mapping[str, Sequence[tuple[str, float]]]
+# Translations as the file has them, parsed where they are asked for: all of them take several times
+# as long.
+Table: TypeAlias = Mapping[str, str]
 
 # Roots of probabilities rank better than these: on Polish and Czech sentences, .855 against .852
 # and .834 against .823 within five.
@@ -53,36 +59,80 @@ _UNSPACED = re.compile(
 _SYLLABLES = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 
 
+class Profiles:
+    """How much each trigram says for a language: its log probability above that of an unseen one.
+
+    A line a language: its code, then its frequent trigrams, each with its share of all in tenths of
+    a natural logarithm. Parsed where they are asked for, as the tables are.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._entries: dict[str, str] = {}
+        self._parsed: dict[str, list[tuple[str, float]]] = {}
+        for line in text.splitlines():
+            language, *held = line.split("\t")
+            for gram, _, share in (it.rpartition("-") for it in held):
+                self._entries[gram] = f"{self._entries.get(gram, '')} {language}{share}"
+
+    def gains(self, gram: str) -> Sequence[tuple[str, float]]:
+        """The languages that it is frequent in, with what it says for each."""
+        if gram in self._parsed:
+            return self._parsed[gram]
+        if gram not in self._entries:
+            return ()
+        entries = self._entries[gram].split()
+        self._parsed[gram] = [(it[:2], -int(it[2:]) / 10 - UNSEEN) for it in entries]
+        return self._parsed[gram]
+
+
 class Lexicon:
     """Translates words into stems of English, as the keyword index has them."""
 
-    def __init__(self, file: Path, vocabulary: Path) -> None:
+    def __init__(self, file: Path, tokenizer: Path) -> None:
         self._file = file
-        self._vocabulary = vocabulary
+        self._tokenizer = tokenizer
+        self._english: frozenset[str] = frozenset()
+        self._profiles: Profiles | None = None
         self._tables: dict[str, Table] = {}
+        self._found: dict[str, tuple[TranslatedWord, ...]] = {}
+        self._lock = Lock()
 
-    @lru_cache(256)  # noqa: B019 - one lexicon lives as long as its process
-    def translate(self, text: str) -> tuple[TranslatedWord, ...]:
+    async def translate(self, text: str) -> tuple[TranslatedWord, ...]:
         """The words of a text that say something, in order, with their translations.
 
-        Nothing for a text in English, or without a word that a table knows.
+        Nothing for a text in English, or without a word that a table knows. What is not read yet
+        is read in a thread: no other caller waits for it.
         """
-        if is_english(text, read_vocabulary(self._vocabulary)):
+        if text not in self._found:
+            found = await self._translate(text)
+            if len(self._found) >= MAX_CACHED:
+                self._found.clear()
+            self._found[text] = found
+        return self._found[text]
+
+    async def _translate(self, text: str) -> tuple[TranslatedWord, ...]:
+        if not self._english:
+            self._english = await run_sync(read_vocabulary, self._tokenizer)
+        if is_english(text, self._english):
             return ()
-        language = detect_profile(text, self._profiles)
+        profiles = self._profiles or await run_sync(self._load_profiles)
+        language = detect_profile(text, profiles)
         if language in ("", ENGLISH):
             return ()
-        found = tuple(translate_words(text, language, self._table(language)))
+        if language not in self._tables:
+            await run_sync(self._load_table, language)
+        found = tuple(translate_words(text, language, self._tables[language]))
         return found if any(it.terms for it in found) else ()
 
-    @cached_property
-    def _profiles(self) -> Profiles:
-        return parse_profiles(self._read(PROFILES))
+    def _load_profiles(self) -> Profiles:
+        with self._lock:
+            self._profiles = self._profiles or Profiles(self._read(PROFILES))
+            return self._profiles
 
-    def _table(self, language: str) -> Table:
-        if language not in self._tables:
-            self._tables[language] = parse_table(self._read(language))
-        return self._tables[language]
+    def _load_table(self, language: str) -> None:
+        with self._lock:
+            if language not in self._tables:
+                self._tables[language] = parse_table(self._read(language))
 
     def _read(self, name: str) -> str:
         with ZipFile(self._file) as file:
@@ -94,16 +144,12 @@ def find_lexicon() -> Lexicon:
     return Lexicon(import_module("pecia_polyglot").lexicon_path(), find_shipped_model().tokenizer)
 
 
-def parse_table(text: str) -> dict[str, list[tuple[str, float]]]:
-    """The translations of each word, with their weights. One without any holds sentences together.
+def parse_table(text: str) -> Table:
+    """The translations of each word. One without any holds sentences together.
 
     A line a word: the word, then its translations, a digit of probability after each.
     """
-    found: dict[str, list[tuple[str, float]]] = {}
-    for line in text.splitlines():
-        word, *terms = line.split("\t")
-        found[word] = [(it[:-1], _WEIGHTS[int(it[-1], 16)]) for it in terms]
-    return found
+    return {word: terms for word, _, terms in (it.partition("\t") for it in text.splitlines())}
 
 
 def translate_words(text: str, language: str, table: Table) -> Iterator[TranslatedWord]:
@@ -116,12 +162,16 @@ def translate_words(text: str, language: str, table: Table) -> Iterator[Translat
             yield TranslatedWord(word, tuple(terms))
 
 
-def _look_up(word: str, table: Table) -> Sequence[tuple[str, float]] | None:
+def _look_up(word: str, table: Table) -> list[tuple[str, float]] | None:
     if (terms := table.get(word)) is not None:
-        return terms
+        return _parse_terms(terms)
     if len(word) >= PREFIX_CHARS and (alike := table.get(f"{word[:PREFIX_CHARS]}*")):
-        return [(term, share * PREFIX_TRUST) for term, share in alike]
+        return [(term, share * PREFIX_TRUST) for term, share in _parse_terms(alike)]
     return None
+
+
+def _parse_terms(text: str) -> list[tuple[str, float]]:
+    return [(it[:-1], _WEIGHTS[int(it[-1], 16)]) for it in text.split("\t") if it]
 
 
 def source_words(text: str, language: str, is_known: Callable[[str], bool]) -> list[str]:
@@ -143,14 +193,26 @@ def source_words(text: str, language: str, is_known: Callable[[str], bool]) -> l
     return join_pairs(found, is_known) if language == "vi" else found
 
 
-def cut_pieces(run: str, is_known: Callable[[str], bool]) -> Iterator[str]:
-    """The longest known piece from the left on; a sign by itself where none is known."""
-    at = 0
-    while at < len(run):
-        longest = min(MAX_PIECE_CHARS, len(run) - at)
-        size = next((it for it in range(longest, 1, -1) if is_known(run[at : at + it])), 1)
-        yield run[at : at + size]
-        at += size
+def cut_pieces(run: str, is_known: Callable[[str], bool]) -> list[str]:
+    """The run in known pieces: with the fewest signs in none of them, then with the fewest pieces.
+
+    The longest piece from the left on often takes the first sign of the next word: 60 % of Thai
+    sentences had their English one within five by that, 62 % by this.
+    """
+    # The cost of each beginning, and where its last piece begins.
+    best = [(0, 0, 0)]
+    for end in range(1, len(run) + 1):
+        sizes = range(1, min(MAX_PIECE_CHARS, end) + 1)
+        known = (it for it in sizes if it == 1 or is_known(run[end - it : end]))
+        best.append(
+            min((best[end - it][0] + (it == 1), best[end - it][1] + 1, end - it) for it in known)
+        )
+    pieces: list[str] = []
+    while run:
+        start = best[len(run)][2]
+        pieces.append(run[start:])
+        run = run[:start]
+    return pieces[::-1]
 
 
 def join_pairs(words: Sequence[str], is_known: Callable[[str], bool]) -> list[str]:
@@ -202,23 +264,9 @@ def detect_profile(text: str, profiles: Profiles) -> str:
     """The language whose trigrams and function words the text has; empty where it has none."""
     scores: dict[str, float] = {}
     for gram in trigrams(text):
-        for language, gain in profiles.get(gram, ()):
+        for language, gain in profiles.gains(gram):
             scores[language] = scores.get(language, 0.0) + gain
     if spoken := detect_language(text):
         spoken = "nb" if spoken == "no" else spoken
         scores[spoken] = scores.get(spoken, 0.0) + FUNCTION_WORDS_GAIN
     return max(scores, key=scores.__getitem__, default="")
-
-
-def parse_profiles(text: str) -> Profiles:
-    """How much each trigram says for a language: its log probability above that of an unseen one.
-
-    A line a language: its code, then its frequent trigrams, each with its share of all in tenths of
-    a natural logarithm.
-    """
-    profiles: dict[str, list[tuple[str, float]]] = {}
-    for line in text.splitlines():
-        language, *held = line.split("\t")
-        for gram, share in (it.rsplit("-", 1) for it in held):
-            profiles.setdefault(gram, []).append((language, -int(share) / 10 - UNSEEN))
-    return profiles

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 import orjson
+from anyio.to_thread import run_sync
 
 from pecia.adapters.embedding.model_files import ModelFiles, find_shipped_model
 from pecia.adapters.embedding.onnx import OnnxEmbedder
@@ -41,7 +42,8 @@ class PolyglotEmbedder:
         self.name = f"{english.name}+{others.name}"
         self._english = OnnxEmbedder(english, threads=threads)
         self._others = OnnxEmbedder(others, threads=threads)
-        self._vocabulary = english.tokenizer
+        self._tokenizer = english.tokenizer
+        self._known: frozenset[str] = frozenset()
 
     async def dimension(self) -> int:
         return await self._english.dimension()
@@ -49,7 +51,9 @@ class PolyglotEmbedder:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        english = [self._is_english(it) for it in texts]
+        if not self._known:
+            self._known = await run_sync(read_vocabulary, self._tokenizer)
+        english = [is_english(it, self._known) for it in texts]
         if len(set(english)) <= 1:
             # A query: nothing to put together, and no other model to wait for.
             return await (self._english if all(english) else self._others).embed(texts)
@@ -58,9 +62,6 @@ class PolyglotEmbedder:
             rows = [at for at, it in enumerate(english) if it is chosen]
             vectors[rows] = await embedder.embed([texts[at] for at in rows])
         return vectors
-
-    def _is_english(self, text: str) -> bool:
-        return is_english(text, read_vocabulary(self._vocabulary))
 
 
 def is_english(text: str, known: frozenset[str]) -> bool:

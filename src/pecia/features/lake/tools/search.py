@@ -295,7 +295,7 @@ class SearchTools:
             # Neighbours are joined to one passage, whose text is too short to show them all.
             question = replace(question, fold_neighbours=False)
         with self.metrics.measure(SearchUser.of(call.caller), question.mode):
-            ahead = self.corpus.prefetch(call.caller, question)
+            ahead = await self.corpus.prefetch(call.caller, question)
             async with self.corpus.store.reading(call.caller) as tx:
                 question, notes = await _apply_mode_policy(tx, question)
                 found = await self.corpus.search_in(tx, call.caller, question, ahead)

@@ -53,6 +53,12 @@ FOREIGN_WEIGHTS = MatchWeights(-4.33, 2.13, 0.0, 0.0, 0.0, 0.0, 6.21)
 # The nearest text of a nonsense word has a cosine of up to .44.
 UNKNOWN_WEIGHTS = MatchWeights(-5.555, 0.0, 0.0, 0.0, 0.0, 0.0, 8.138)
 
+# A word has up to four translations, and one of them may stand anywhere: they count where the text
+# is not too far in meaning. On the sets of ADR 150, in 16 languages, questions that nothing answers
+# got an answer 19 % of the time without this, 11 % with it; of found answers 2.7 % and 3.2 % are
+# refused.
+MIN_TRANSLATED_COSINE = 0.2
+
 # Polish, Turkish and Vietnamese have as many words with letters that English has not.
 MIN_ACCENTED_SHARE = 0.25
 # As many letters show a script, and as many characters accents.
@@ -89,8 +95,11 @@ def estimate_best_match(
     """The same for the meaning of a query that the text answers best. A term is as rare as the
     commonest of its aliases. The words that were translated are in the text's language.
     """
+    is_far = cosine is not None and cosine < MIN_TRANSLATED_COSINE
     found: list[float] = []
     for terms, aliases in asked:
+        if aliases and is_far:
+            continue
         known = {**rarity}
         for alias, term in aliases.items():
             known[term] = min(known.get(term, 1.0), rarity.get(alias, 1.0))

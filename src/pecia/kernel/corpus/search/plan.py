@@ -69,17 +69,16 @@ class SearchPlan:
 class QueryTranslator(Protocol):
     """Translates the words of a query into English."""
 
-    def translate(self, text: str) -> tuple[TranslatedWord, ...]:
+    async def translate(self, text: str) -> tuple[TranslatedWord, ...]:
         """Nothing for a text in English. The same for the same text, and quickly again."""
         ...
 
 
-def build_plan(ask: SearchRequest, translator: QueryTranslator | None = None) -> SearchPlan:
+def build_plan(ask: SearchRequest, translated: tuple[TranslatedWord, ...] = ()) -> SearchPlan:
     """The plan of a request. A filter that is invalid or given twice is an error."""
     read = parse_strict_query(ask.query)
-    within, query = merge_filters(ask, read.within), replace(read, within=NO_FILTER)
-    if translator is not None:
-        query = replace(query, translated=translator.translate(_translatable(ask.query, read)))
+    within = merge_filters(ask, read.within)
+    query = replace(read, within=NO_FILTER, translated=translated)
     end = ask.offset + ask.limit
     max_hits = max(MAX_CANDIDATES, end + 1)
     return SearchPlan(
@@ -93,10 +92,11 @@ def build_plan(ask: SearchRequest, translator: QueryTranslator | None = None) ->
     )
 
 
-def _translatable(text: str, read: Query) -> str:
-    """A text as it was typed, where all of it is words: its language is told by every one.
+def translatable_text(text: str) -> str:
+    """A query as it was typed, where all of it is words: its language is told by every one.
     What is in quotation marks is asked for as it stands.
     """
+    read = parse_strict_query(text)
     is_plain = read.within == NO_FILTER and not read.phrases and not read.titles
     return text if is_plain else " ".join(read.words)
 

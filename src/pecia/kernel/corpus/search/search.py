@@ -31,6 +31,7 @@ from pecia.kernel.corpus.search.plan import (
     SearchPlan,
     SearchRequest,
     build_plan,
+    translatable_text,
 )
 from pecia.kernel.corpus.search.rerank import (
     MAX_PAGE_SHARE,
@@ -85,13 +86,13 @@ class Corpus:
 
     async def search(self, caller: Caller, ask: SearchRequest) -> SearchResult:
         """The answer, as the caller may see it at this moment."""
-        prefetched = self.prefetch(caller, ask)
+        prefetched = await self.prefetch(caller, ask)
         async with self.store.reading(caller) as tx:
             return await self.search_in(tx, caller, ask, prefetched)
 
-    def prefetch(self, caller: Caller, ask: SearchRequest) -> Prefetch | None:
+    async def prefetch(self, caller: Caller, ask: SearchRequest) -> Prefetch | None:
         """Start what needs no transaction, before one is opened."""
-        return self._indexes.prefetch(caller, build_plan(ask, self.translator))
+        return self._indexes.prefetch(caller, await self._plan(ask))
 
     async def search_in(
         self,
@@ -101,7 +102,7 @@ class Corpus:
         prefetched: Prefetch | None = None,
     ) -> SearchResult:
         """Search in a transaction of that caller."""
-        plan = build_plan(ask, self.translator)
+        plan = await self._plan(ask)
         # A source that is absent, hidden or switched off is an error, not an empty result.
         for source in sorted(plan.within.sources or ()):
             await catalog.get_enabled_source(tx, source)
@@ -134,6 +135,11 @@ class Corpus:
             tuple(it for it in degraded if it is not None),
             _count_later(ranked, found, plan.end, hits),
         )
+
+    async def _plan(self, ask: SearchRequest) -> SearchPlan:
+        if self.translator is None:
+            return build_plan(ask)
+        return build_plan(ask, await self.translator.translate(translatable_text(ask.query)))
 
     @property
     def _indexes(self) -> SearchIndexes:

@@ -4,10 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pecia.kernel.corpus.keyword.analysis.tokenizer import AskedTerms
 from pecia.kernel.corpus.search.evidence import CandidateText
 from pecia.kernel.corpus.search.match import (
     NO_ANSWER_MATCH,
     detect_text_language,
+    estimate_best_match,
     estimate_match,
 )
 
@@ -58,6 +60,19 @@ def test_a_question_in_another_language_is_judged_by_its_meaning(question: str) 
     assert estimate_match(GUIDE, terms, RARITY, 0.4, asked) > estimate_match(
         GUIDE, ("kaputt",), RARITY, 0.4, asked
     )
+
+
+def test_translated_words_count_where_the_text_is_near_in_meaning() -> None:
+    asked = (
+        AskedTerms(("насос", "слома")),
+        AskedTerms(("насос", "слома"), {"pump": "насос", "broke": "слома"}),
+    )
+    language = detect_text_language("Почему сломался насос?")
+    near, far = (estimate_best_match(GUIDE, asked, RARITY, it, language) for it in (0.3, 0.1))
+    assert near > 0.2
+    # Each word may be translated in several ways, and one of them may stand anywhere.
+    assert far < NO_ANSWER_MATCH
+    assert estimate_best_match(GUIDE, asked, RARITY, None, language) > NO_ANSWER_MATCH
 
 
 def test_in_its_own_language_a_question_needs_its_words() -> None:
