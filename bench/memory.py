@@ -71,10 +71,10 @@ def measure_speed(client: MemoryClient) -> dict[str, Any]:
     for at in range(0, MEMORIES, 200):
         part = [{"text": fact(dice, at + it)} for it in range(min(200, MEMORIES - at))]
         there.call("memory_import", memories=part)
-    client.settle()
+    client.rest()
     stores = [lambda n=n: there.store([fact(dice, MEMORIES + n)]) for n in range(CALLS)]
     took = {"store": _times(client, stores)}
-    client.settle()
+    client.rest()
     searches = [lambda: there.search(f"{dice.choice(NOUNS)} of {dice.choice(PLACES)}", 5)] * CALLS
     took["search"] = _times(client, searches)
     return {"memories": MEMORIES, **took}

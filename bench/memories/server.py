@@ -26,6 +26,8 @@ ENVIRONMENT = {
     "PECIA_ADDRESS_BURST": "1000000",
 }
 MAX_TEXTS = 50
+# CPU that all processes spend in a second without work, and for how many seconds that is awaited.
+MAX_IDLE_CPU_S, MAX_RESTS = 0.15, 1800
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,20 @@ class MemoryClient:
             asked = {"query": "anything", "source_id": "memory", "limit": 1}
             found = self.http.post("/api/v1/lake/search_content", json=asked).json()
             if not found.get("degraded"):
-                return
+                break
             time.sleep(0.2)
+
+    def rest(self) -> None:
+        """Wait until nothing works in the background: a search tells of the newest texts alone
+        whether they are embedded, and an import leaves most to the job."""
+        self.settle()
+        before = self.cpu_s()
+        for _ in range(MAX_RESTS):
+            time.sleep(1)
+            now = self.cpu_s()
+            if now - before < MAX_IDLE_CPU_S:
+                return
+            before = now
 
 
 @contextmanager

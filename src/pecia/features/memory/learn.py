@@ -20,7 +20,12 @@ from pecia.features.memory.core.secret_policy import (
     screen_facts,
     screen_marks,
 )
-from pecia.features.memory.embeddings import TextEmbeddings, embed_texts
+from pecia.features.memory.embeddings import (
+    PendingEmbeddings,
+    TextEmbeddings,
+    embed_texts,
+    embedding,
+)
 from pecia.features.memory.judge import DecisionRules, MemoryJudge, is_lossless
 from pecia.features.memory.model import (
     Memory,
@@ -38,6 +43,7 @@ from pecia.features.memory.store import (
     get_memories,
     insert_memories,
     load_latest,
+    lock_and_load,
     lock_user_memories,
     note_memories,
     to_canonical_text,
@@ -112,9 +118,12 @@ class Learner:
         reasons = [refuse_text(it.text, self.policy) for it in facts]
         facts = [self._screen(it) for it in facts]
         refused = {it.text: why for it, why in zip(facts, reasons, strict=True) if why}
-        meaning = await embed_texts(self.retriever.corpus.embedder, [it.text for it in facts])
+        texts = [it.text for it in facts]
+        async with embedding(self.retriever.corpus.embedder, texts) as pending:
+            alike = await self._load_candidates(call, here, facts, wanted, pending)
+            meaning = await pending
         plans: list[LearnPlan] = []
-        for fact, candidates in await self._load_candidates(call, here, facts, wanted, meaning):
+        for fact, candidates in alike:
             earlier = [_plan_candidate(it, fact, meaning) for it in plans if it.is_new]
             compared = [*candidates, *earlier]
             if reason := refused.get(fact.text):
@@ -193,7 +202,7 @@ class Learner:
         here: MemoryScope,
         facts: Sequence[MemoryFact],
         wanted: LearnPolicy,
-        meaning: TextEmbeddings,
+        meaning: PendingEmbeddings,
     ) -> list[tuple[MemoryFact, list[MemoryCandidate]]]:
         areas = here.search_ranges(wanted.kind)
         compared: list[tuple[MemoryFact, list[MemoryCandidate]]] = []
@@ -239,10 +248,13 @@ class _DecisionWriter:
     embeddings: TextEmbeddings
 
     async def write(self, tx: Transaction, plans: Sequence[LearnPlan]) -> list[LearnOutcome]:
-        await lock_user_memories(tx)
         named = {UUID(it) for at in plans for it in (at.decision.target, at.decision.revises) if it}
-        held = {str(it.id): it for it in await get_memories(tx, [*named])}
-        again = await self._load_duplicates(tx, plans)
+        known, said = await lock_and_load(tx, [*named], [it.fact.text for it in plans])
+        held = {str(id_): it for id_, it in known.items()}
+        # Those that were stored after the comparison: a concurrent retry of a call adds one memory,
+        # not two.
+        place = self.scope.folder(self.kind)
+        again = [it for it in said if it.valid_to is None and place.contains(it.key)]
         learnt: list[LearnOutcome] = []
         for plan in plans:
             plan = self._revalidate(plan, held)
@@ -254,13 +266,6 @@ class _DecisionWriter:
                 # A later text of this call is about the memory that was just added.
                 held |= {str(it.id): it for it in await get_memories(tx, [plan.id])}
         return learnt
-
-    async def _load_duplicates(self, tx: Transaction, plans: Sequence[LearnPlan]) -> list[Memory]:
-        """Memories with the same words that were stored after the comparison: a concurrent retry of
-        a call adds one memory, not two."""
-        said = await find_restatements(tx, [it.fact.text for it in plans])
-        place = self.scope.folder(self.kind)
-        return [it for it in said if it.valid_to is None and place.contains(it.key)]
 
     def _revalidate(self, plan: LearnPlan, held: Mapping[str, Memory]) -> LearnPlan:
         """Recheck a decision under the write lock. Only the caller's own memory is superseded, and

@@ -1,11 +1,12 @@
 -- Statements of the memory feature. Everything is read under the caller's rights.
 
--- name: claim
-SELECT memory.claim(%(folder)s);
+-- name: add
+SELECT memory.add(%(folders)s::text[], %(files)s, %(chunks)s, %(items)s, %(model)s, %(dims)s, %(keys)s::text[],
+                  %(hashes)s::text[], %(vectors)s::text[]);
 
 -- name: hold
--- One writer per user at a time, so that a retried call is idempotent.
-SELECT pg_advisory_xact_lock(hashtextextended(kernel.tenant() || 'memory' || kernel.user_id(), 1));
+SELECT id, file_id, key, text, facts, said_at, last_said_at, times, valid_from, valid_to, superseded_by, same_as, changed_at
+  FROM memory.hold(%(ids)s::uuid[], %(hashes)s::text[]);
 
 -- name: note
 SELECT memory.note(%(items)s);
@@ -20,11 +21,11 @@ SELECT of_file, file_id, place FROM memory.neighbours(%(files)s::bigint[], %(rea
 SELECT id, file_id, key, text, facts, said_at, last_said_at, times, valid_from, valid_to, superseded_by, same_as, changed_at
   FROM memory.find(%(files)s::bigint[], %(ids)s::uuid[], %(hashes)s::text[]);
 
--- name: add_vectors
-SELECT memory.add_vectors(%(model)s, %(dims)s, %(files)s::bigint[], %(hashes)s::text[], %(vectors)s::text[]);
-
--- name: chunks
-SELECT chunk_id, file_id, cosine FROM memory.chunks(%(ids)s::bigint[], %(query)s, %(dims)s, %(model)s);
+-- name: recall
+SELECT (memory).id, (memory).file_id, (memory).key, (memory).text, (memory).facts, (memory).said_at,
+       (memory).last_said_at, (memory).times, (memory).valid_from, (memory).valid_to, (memory).superseded_by,
+       (memory).same_as, (memory).changed_at, chunks, cosines
+  FROM memory.recall(%(ids)s::bigint[], %(query)s, %(dims)s, %(model)s);
 
 -- name: chunk_texts
 SELECT id, prefix || text AS text FROM kernel.chunk

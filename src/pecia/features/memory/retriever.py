@@ -20,13 +20,12 @@ from pecia.features.memory.core.search.rank import (
     select_candidates,
 )
 from pecia.features.memory.core.search.time_words import read_period
-from pecia.features.memory.embeddings import TextEmbeddings
+from pecia.features.memory.embeddings import PendingEmbeddings, await_embeddings
 from pecia.features.memory.model import Memory
 from pecia.features.memory.store import (
     SQL,
     get_memories,
-    get_memories_by_file,
-    load_chunks,
+    load_hits,
     load_neighbours,
 )
 from pecia.kernel.corpus.keyword.analysis.token_filters import remove_stop_words
@@ -82,7 +81,7 @@ class MemoryRetriever:
     corpus: Corpus
 
     async def find(
-        self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: TextEmbeddings
+        self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: PendingEmbeddings
     ) -> list[RankedMemory]:
         """Memories that answer the query, best first; one that is said in other words once."""
         found = await self._retrieve(tx, caller, question, meaning)
@@ -91,7 +90,7 @@ class MemoryRetriever:
         return await found.rank(self._semantic_weight(question.text, found))
 
     async def find_similar(
-        self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: TextEmbeddings
+        self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: PendingEmbeddings
     ) -> list[RankedMemory]:
         """Memories that a new text is compared with, most similar first; other wordings too."""
         found = await self._retrieve(tx, caller, question, meaning)
@@ -105,36 +104,30 @@ class MemoryRetriever:
         return sorted(similar, key=lambda it: (-it.similarity, it.memory.id))[: question.limit]
 
     async def find_standing(
-        self, tx: Transaction, question: MemoryQuery, meaning: TextEmbeddings
+        self, tx: Transaction, question: MemoryQuery, meaning: PendingEmbeddings
     ) -> list[RankedMemory]:
         """The standing instructions and preferences that hold, those most like the query first."""
         rows = await tx.fetch_all(SQL["standing"], most=MAX_STANDING)
-        files = {row["chunk_id"]: row["file_id"] for row in rows}
-        read = await get_memories_by_file(tx, [*dict.fromkeys(files.values())])
-        memories = {it.file_id: it for it in read if question.admits(it)}
-        vector = meaning.vector_of(question.text)
-        cosines: dict[int, float] = {}
-        if memories and vector is not None:
-            chunks = [it for it, file in files.items() if file in memories]
-            for it in await load_chunks(tx, chunks, (vector, meaning.model)):
-                if it.cosine is not None:
-                    cosines[it.file_id] = max(it.cosine, cosines.get(it.file_id, -1.0))
+        if not rows:
+            return []
+        near = await _load_near(question, meaning)
         terms = TermQuery(question.text)
-        found = [
-            RankedMemory(it, terms.similarity(it.text, cosines.get(file)), cosines.get(file))
-            for file, it in memories.items()
-        ]
+        found: list[RankedMemory] = []
+        for memory, cosines in await load_hits(tx, [row["chunk_id"] for row in rows], near):
+            if question.admits(memory):
+                best = max((it for it in cosines.values() if it is not None), default=None)
+                found.append(RankedMemory(memory, terms.similarity(memory.text, best), best))
         return sorted(found, key=lambda it: (-it.similarity, -it.memory.file_id))
 
     async def _retrieve(
-        self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: TextEmbeddings
+        self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: PendingEmbeddings
     ) -> "_Retrieval | None":
         share = await knn.load_visible_set(tx, MEMORY_FILTER)
         if not share.chunks:
             return None
         query = Query(words=tuple(remove_stop_words(question.text)))
         retrieval = _Retrieval(self.corpus, tx, caller, question, share, query)
-        await retrieval.run(meaning)
+        await retrieval.run(meaning if share.has_vectors else None)
         return retrieval
 
     def _semantic_weight(self, text: str, found: "_Retrieval") -> float:
@@ -172,12 +165,10 @@ class _Retrieval:
     recent: set[int] = field(default_factory=set[int])
     """Chunks that the keyword index does not hold yet."""
 
-    async def run(self, meaning: TextEmbeddings) -> None:
+    async def run(self, meaning: PendingEmbeddings | None) -> None:
         """Find candidates among all that the caller sees, and drop those of other folders: to
         filter by key takes longer. Where that leaves too few, filter by key."""
-        vector = meaning.vector_of(self.question.text) if self.share.has_vectors else None
-        self.near = None if vector is None else (vector, meaning.model)
-        cursor, has_more = await self._search(None)
+        cursor, has_more = await self._search(None, meaning=meaning)
         if cursor < self.share.clock or self.question.include_unlike:
             await self._add_unindexed(0 if self.question.include_unlike else cursor)
         await self._read()
@@ -189,10 +180,15 @@ class _Retrieval:
                 await self._search(it.glob)
             await self._read()
 
-    async def _search(self, glob: str | None, factor: int = 1) -> tuple[int, bool]:
-        """Add the hits of both indexes. The keyword index's commit, and whether there are more."""
+    async def _search(
+        self, glob: str | None, factor: int = 1, meaning: PendingEmbeddings | None = None
+    ) -> tuple[int, bool]:
+        """Add the hits of both indexes. The keyword index's commit, and whether there are more.
+        With `meaning`, the vector that is searched for is awaited first."""
         # It starts at once, and answers while the database looks for the nearest.
         asked = asyncio.ensure_future(self._query_index(glob, MAX_KEYWORD_HITS * factor))
+        if meaning is not None:
+            self.near = await _load_near(self.question, meaning)
         nearest: list[tuple[int, float]] = []
         if self.near is not None:
             within = Filter(None, MEMORY_FILTER.sources, glob)
@@ -242,15 +238,14 @@ class _Retrieval:
         self.seen |= {*new}
         if not new:
             return
-        read = await load_chunks(self.tx, new, self.near)
-        files = [it for it in dict.fromkeys(it.file_id for it in read) if it not in self.memories]
-        found = await get_memories_by_file(self.tx, files)
         now = datetime.now(UTC)
-        admitted = {it.file_id: it for it in found if self.question.admits(it, now)}
-        self.outside += len(found) - len(admitted)
-        self.memories |= admitted
-        self.files |= {it.id: it.file_id for it in read if it.file_id in self.memories}
-        self.cosines |= {it.id: it.cosine for it in read if it.cosine is not None}
+        for memory, cosines in await load_hits(self.tx, new, self.near):
+            if not self.question.admits(memory, now):
+                self.outside += 1
+                continue
+            self.memories[memory.file_id] = memory
+            self.files |= dict.fromkeys(cosines, memory.file_id)
+            self.cosines |= {it: cosine for it, cosine in cosines.items() if cosine is not None}
 
     def file_cosines(self) -> dict[int, float]:
         """The best cosine of each file."""
@@ -326,6 +321,15 @@ class _Retrieval:
             if memory is it.memory or self.question.admits(memory):
                 merged.setdefault(memory.id, RankedMemory(memory, it.similarity, it.cosine))
         return [*merged.values()]
+
+
+async def _load_near(
+    question: MemoryQuery, meaning: PendingEmbeddings
+) -> tuple[knn.QueryVector, str] | None:
+    """The vector of the query and its model; None without one."""
+    found = await await_embeddings(meaning)
+    vector = found.vector_of(question.text)
+    return None if vector is None else (vector, found.model)
 
 
 async def _is_true(wait: Awaitable[bool]) -> bool:

@@ -44,26 +44,31 @@ async def insert_memories(
     meaning: TextEmbeddings,
 ) -> None:
     """Write these new memories, each in its folder; `meaning` holds their vectors."""
-    if not drafts:
-        return
-    for folder in sorted({place.folder for place, _ in drafts.values()}):
-        await tx.execute(SQL["claim"], folder=folder)
-    await _insert(tx, {place.key(id_): (id_, it) for id_, (place, it) in drafts.items()}, meaning)
+    folders = sorted({place.folder for place, _ in drafts.values()})
+    keyed = {place.key(id_): (id_, it) for id_, (place, it) in drafts.items()}
+    await _insert(tx, keyed, meaning, folders)
 
 
 async def _insert(
-    tx: Transaction, drafts: Mapping[str, tuple[UUID, MemoryDraft]], meaning: TextEmbeddings
+    tx: Transaction,
+    drafts: Mapping[str, tuple[UUID, MemoryDraft]],
+    meaning: TextEmbeddings,
+    folders: Sequence[str] = (),
 ) -> None:
+    """Write new memories by their keys; `folders` are those that may be new to the caller."""
     read = [(_file_facts(key, it), _corpus_text(it)) for key, (_, it) in drafts.items()]
-    stored = await texts.put_many(tx, read)
-    items = [_draft_item(key, id_, it) for key, (id_, it) in drafts.items()]
-    await tx.execute(SQL["note"], items=Jsonb(items))
-    whole = {
-        it.file_id: text
-        for it, (_, text) in zip(stored, read, strict=True)
-        if it.changed and _is_whole(text)
-    }
-    await _write_vectors(tx, whole, meaning)
+    for batch in texts.split_batches(read):
+        rows, chunks = await texts.build_new_rows(batch)
+        keys = [facts.key for facts, _ in batch]
+        whole = {facts.key: it for facts, it in batch if it is not None and _is_whole(it)}
+        await tx.execute(
+            SQL["add"],
+            folders=[*folders],
+            files=rows,
+            chunks=chunks,
+            items=Jsonb([_draft_item(key, *drafts[key]) for key in keys]),
+            **_vector_values(whole, meaning),
+        )
 
 
 async def note_memories(tx: Transaction, memories: Sequence[Memory]) -> None:
@@ -87,7 +92,18 @@ async def supersede_memory(
 
 async def lock_user_memories(tx: Transaction) -> None:
     """Hold this user's write lock until the transaction ends."""
-    await tx.execute(SQL["hold"])
+    await lock_and_load(tx, (), ())
+
+
+async def lock_and_load(
+    tx: Transaction, ids: Sequence[UUID], said: Sequence[str]
+) -> tuple[dict[UUID, Memory], list[Memory]]:
+    """Hold this user's write lock until the transaction ends. The memories with these ids, and
+    those that say one of these texts in the same words, oldest first, as they are then."""
+    hashes = {hash_words(it) for it in said}
+    read = await tx.fetch_mapped(_memory, SQL["hold"], ids=[*ids], hashes=[*hashes])
+    named = {it.id: it for it in read if it.id in ids}
+    return named, [it for it in read if it.id not in named or hash_words(it.text) in hashes]
 
 
 async def find_restatements(tx: Transaction, said: Sequence[str]) -> list[Memory]:
@@ -112,22 +128,22 @@ async def find_current(tx: Transaction, memory: Memory) -> Memory:
     return memory
 
 
-class MemoryChunk(NamedTuple):
-    """A chunk of a memory, and its cosine if it has a vector."""
+class MemoryHit(NamedTuple):
+    """A memory, and those of its chunks that were asked for, each with its cosine if it has a
+    vector."""
 
-    id: int
-    file_id: int
-    cosine: float | None
+    memory: Memory
+    cosines: Mapping[int, float | None]
 
 
-async def load_chunks(
+async def load_hits(
     tx: Transaction, chunks: Iterable[int], near: tuple[QueryVector, str] | None
-) -> list[MemoryChunk]:
-    """The visible ones of these chunks, compared with a vector of a model."""
+) -> list[MemoryHit]:
+    """The memories of these chunks that the caller may see, compared with a vector of a model."""
     vector, model = near or (None, "")
     return await tx.fetch_mapped(
-        MemoryChunk._make,
-        SQL["chunks"],
+        _hit,
+        SQL["recall"],
         ids=array_literal(chunks),
         query=None if vector is None else vector_literal(vector),
         dims=0 if vector is None else len(vector),
@@ -181,12 +197,17 @@ async def _find(
 ) -> list[Memory]:
     """The visible memories in these files, with these ids or hashes of words, by file."""
     return await tx.fetch_mapped(
-        lambda row: Memory(*row),
-        SQL["find"],
-        files=array_literal(files),
-        ids=[*ids],
-        hashes=[*hashes],
+        _memory, SQL["find"], files=array_literal(files), ids=[*ids], hashes=[*hashes]
     )
+
+
+def _memory(row: Sequence[Any]) -> Memory:
+    return Memory(*row)
+
+
+def _hit(row: Sequence[Any]) -> MemoryHit:
+    *memory, chunks, cosines = row
+    return MemoryHit(Memory(*memory), dict(zip(chunks, cosines, strict=True)))
 
 
 async def list_memories(tx: Transaction, area: KeyRange, after: str, limit: int) -> list[Memory]:
@@ -267,23 +288,19 @@ def _is_whole(text: ExtractedText) -> bool:
     return len(chunks) == 1 and not chunks[0].heading_path and not chunks[0].prefix
 
 
-async def _write_vectors(
-    tx: Transaction, whole: Mapping[int, ExtractedText], meaning: TextEmbeddings
-) -> None:
-    """Store the vectors of these texts, by file; others are embedded by the job."""
-    said = {file: it.canonical.text.strip() for file, it in whole.items()}
+def _vector_values(whole: Mapping[str, ExtractedText], meaning: TextEmbeddings) -> dict[str, Any]:
+    """The vectors of these texts, by key, as SQL parameters; others are embedded by the job."""
+    said = {key: it.canonical.text.strip() for key, it in whole.items()}
     known = [
-        (file, it, row) for file, it in said.items() if (row := meaning.vector_of(it)) is not None
+        (key, it, row) for key, it in said.items() if (row := meaning.vector_of(it)) is not None
     ]
-    if known:
-        await tx.execute(
-            SQL["add_vectors"],
-            model=meaning.model,
-            dims=len(known[0][2]),
-            files=array_literal(file for file, _, _ in known),
-            hashes=[sha256(it.encode()).hexdigest()[:32] for _, it, _ in known],
-            vectors=[vector_literal(row) for _, _, row in known],
-        )
+    return {
+        "model": meaning.model,
+        "dims": len(known[0][2]) if known else 0,
+        "keys": [key for key, _, _ in known],
+        "hashes": [sha256(it.encode()).hexdigest()[:32] for _, it, _ in known],
+        "vectors": [vector_literal(row) for _, _, row in known],
+    }
 
 
 def _file_facts(key: str, draft: MemoryDraft) -> FileMetadata:

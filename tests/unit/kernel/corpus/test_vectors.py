@@ -185,6 +185,12 @@ def test_broad_callers_take_the_index_and_narrow_ones_look_at_all() -> None:
     assert choose_ef_search(VisibleSet([1], 1, 1_000_000), 60) == 0
 
 
+def test_a_small_index_is_asked_where_it_is_cheaper_than_a_look_at_all() -> None:
+    assert choose_ef_search(VisibleSet([1], 3_000, 3_000), 30) > 0
+    assert choose_ef_search(VisibleSet([1], 3_000, 100_000), 30) == 0
+    assert choose_ef_search(VisibleSet([1], 500, 500), 30) == 0
+
+
 def test_signs_that_mean_something_to_the_database_mean_themselves() -> None:
     assert NO_FILTER.path_glob is None
     assert to_postgres_regex("a.b") == r"\A\U00000061\U0000002E\U00000062\Z"

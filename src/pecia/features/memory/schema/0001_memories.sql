@@ -77,9 +77,13 @@ BEGIN
 END
 $$;
 
--- What is known of these memories. Their files are written before, by whoever may.
+-- What is known of these memories. Their files are written before, by whoever may. LATERAL with OFFSET 0 forces look-ups
+-- by key: the planner takes the items for a hundred, and would read all files for them.
 CREATE FUNCTION memory.note(in_items jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+DECLARE
+    here uuid := kernel.tenant();
+    changed record;
 BEGIN
     IF EXISTS (SELECT 1 FROM jsonb_array_elements(in_items) AS it WHERE NOT kernel.may_write('memory', it->>'key')) THEN
         RAISE EXCEPTION 'this memory is not yours to change' USING ERRCODE = 'insufficient_privilege';
@@ -92,15 +96,21 @@ BEGIN
       FROM jsonb_to_recordset(in_items) AS it (
                key text, id uuid, facts jsonb, words_hash text, said_at timestamptz, last_said_at timestamptz,
                times integer, valid_from timestamptz, valid_to timestamptz, superseded_by uuid, same_as uuid)
-      JOIN kernel.file f ON f.tenant_id = kernel.tenant() AND f.source_id = 'memory' AND f.key = it.key
+           CROSS JOIN LATERAL (SELECT * FROM kernel.file k
+                                WHERE k.tenant_id = here AND k.source_id = 'memory' AND k.key = it.key OFFSET 0) AS f
     ON CONFLICT (tenant_id, file_id) DO UPDATE
        SET facts = EXCLUDED.facts, last_said_at = EXCLUDED.last_said_at, times = EXCLUDED.times,
            valid_from = EXCLUDED.valid_from, valid_to = EXCLUDED.valid_to, superseded_by = EXCLUDED.superseded_by,
            same_as = EXCLUDED.same_as, changed_at = now();
-    UPDATE kernel.file f SET ended_at = it.valid_to
-      FROM jsonb_to_recordset(in_items) AS it (key text, valid_to timestamptz)
-     WHERE f.tenant_id = kernel.tenant() AND f.source_id = 'memory' AND f.key = it.key
-       AND f.ended_at IS DISTINCT FROM it.valid_to;
+    FOR changed IN
+        SELECT f.id, it.valid_to
+          FROM jsonb_to_recordset(in_items) AS it (key text, valid_to timestamptz)
+               CROSS JOIN LATERAL (SELECT * FROM kernel.file k
+                                    WHERE k.tenant_id = here AND k.source_id = 'memory' AND k.key = it.key OFFSET 0) AS f
+         WHERE f.ended_at IS DISTINCT FROM it.valid_to
+    LOOP
+        UPDATE kernel.file f SET ended_at = changed.valid_to WHERE f.tenant_id = here AND f.id = changed.id;
+    END LOOP;
 END
 $$;
 
@@ -142,36 +152,63 @@ BEGIN
 END
 $$;
 
--- The files of these chunks, and the cosine of each with a vector; NULL without one. As far as the caller may see them.
-CREATE FUNCTION memory.chunks(in_chunks bigint[], in_query text, in_dims integer, in_model text)
-RETURNS TABLE (chunk_id bigint, file_id bigint, cosine double precision)
-LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 60 SET search_path = kernel, pg_temp AS $$
+-- Holds the caller's memories until the transaction ends, and then reads some of them, with all that was committed while
+-- it waited: every query of a VOLATILE function sees what was committed before it. One writer per user at a time, so that
+-- a retried call is idempotent.
+CREATE FUNCTION memory.hold(in_ids uuid[], in_hashes text[]) RETURNS SETOF memory.shown
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER ROWS 20 SET search_path = kernel, pg_temp AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(kernel.tenant() || 'memory' || kernel.user_id(), 1));
+    RETURN QUERY SELECT * FROM memory.find('{}', in_ids, in_hashes);
+END
+$$;
+
+-- The files of these chunks, with the chunks of each and their cosines with a vector; NULL for one without. Whoever calls
+-- it checks rights.
+CREATE FUNCTION memory.hits(in_chunks bigint[], in_query text, in_dims integer, in_model text)
+RETURNS TABLE (file_id bigint, chunks bigint[], cosines double precision[])
+LANGUAGE plpgsql STABLE ROWS 60 SET search_path = kernel, pg_temp AS $$
 DECLARE
     here uuid := kernel.tenant();
-    mine integer[] := kernel.me();
 BEGIN
     IF in_query IS NULL THEN
         RETURN QUERY
-            SELECT c.id, c.file_id, NULL::double precision
+            SELECT c.file_id, array_agg(c.id), array_agg(NULL::double precision)
               FROM unnest(in_chunks) AS asked (id),
-                   LATERAL (SELECT * FROM kernel.chunk WHERE tenant_id = here AND chunk.id = asked.id OFFSET 0) AS c,
-                   LATERAL (SELECT * FROM kernel.file WHERE tenant_id = here AND file.id = c.file_id OFFSET 0) AS f,
-                   LATERAL (SELECT 1 FROM kernel.acl WHERE tenant_id = here AND acl.id = f.acl_id AND principals && mine
-                            OFFSET 0) AS a;
+                   LATERAL (SELECT * FROM kernel.chunk k WHERE k.tenant_id = here AND k.id = asked.id OFFSET 0) AS c
+             GROUP BY c.file_id;
         RETURN;
     END IF;
     -- Materialized: a plan that is kept would parse the text of the vector again for every row.
     RETURN QUERY
         WITH wanted AS MATERIALIZED (SELECT in_query::public.halfvec AS embedding)
-        SELECT c.id, c.file_id, 1 - (v.embedding OPERATOR(public.<=>) wanted.embedding)
+        SELECT c.file_id, array_agg(c.id), array_agg(1 - (v.embedding OPERATOR(public.<=>) wanted.embedding))
           FROM wanted
                CROSS JOIN unnest(in_chunks) AS asked (id)
-               CROSS JOIN LATERAL (SELECT * FROM kernel.chunk WHERE tenant_id = here AND chunk.id = asked.id OFFSET 0) AS c
-               CROSS JOIN LATERAL (SELECT * FROM kernel.file WHERE tenant_id = here AND file.id = c.file_id OFFSET 0) AS f
-               CROSS JOIN LATERAL (SELECT 1 FROM kernel.acl WHERE tenant_id = here AND acl.id = f.acl_id
-                                      AND principals && mine OFFSET 0) AS a
+               CROSS JOIN LATERAL (SELECT * FROM kernel.chunk k WHERE k.tenant_id = here AND k.id = asked.id OFFSET 0) AS c
                LEFT JOIN LATERAL (SELECT embedding FROM kernel.vector WHERE tenant_id = here AND model = in_model
-                                     AND vector.chunk_id = asked.id AND dims = in_dims OFFSET 0) AS v ON true;
+                                     AND vector.chunk_id = asked.id AND dims = in_dims OFFSET 0) AS v ON true
+         GROUP BY c.file_id;
+END
+$$;
+
+-- The memories of these chunks with what memory.hits says of them, as far as the caller may see them.
+CREATE FUNCTION memory.recall(in_chunks bigint[], in_query text, in_dims integer, in_model text)
+RETURNS TABLE (memory memory.shown, chunks bigint[], cosines double precision[])
+LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 60 SET search_path = kernel, pg_temp AS $$
+DECLARE
+    here uuid := kernel.tenant();
+    mine integer[] := kernel.me();
+BEGIN
+    RETURN QUERY
+        SELECT ROW(i.file_id, f.key, r.text, i.id, i.facts, i.said_at, i.last_said_at, i.times, i.valid_from, i.valid_to,
+                   i.superseded_by, i.same_as, i.changed_at)::memory.shown, h.chunks, h.cosines
+          FROM memory.hits(in_chunks, in_query, in_dims, in_model) AS h,
+               LATERAL (SELECT * FROM kernel.file k WHERE k.tenant_id = here AND k.id = h.file_id OFFSET 0) AS f,
+               LATERAL (SELECT 1 FROM kernel.acl k WHERE k.tenant_id = here AND k.id = f.acl_id AND k.principals && mine
+                        OFFSET 0) AS a,
+               LATERAL (SELECT * FROM memory.item k WHERE k.tenant_id = here AND k.file_id = h.file_id OFFSET 0) AS i,
+               LATERAL (SELECT * FROM kernel.revision k WHERE k.tenant_id = here AND k.id = f.revision_id OFFSET 0) AS r;
 END
 $$;
 
@@ -281,7 +318,7 @@ $$;
 
 -- Embeddings computed by the call that stored the memories, one for each file of one chunk, so that semantic search
 -- finds them at once. The embedding job adds those of other chunks.
-CREATE FUNCTION memory.add_vectors(in_model text, in_dims integer, in_files bigint[], in_hashes text[], in_vectors text[])
+CREATE FUNCTION memory.add_vectors(in_model text, in_dims integer, in_keys text[], in_hashes text[], in_vectors text[])
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
 DECLARE
     here uuid := kernel.tenant();
@@ -289,11 +326,27 @@ BEGIN
     IF kernel.has_vectors() THEN
         INSERT INTO kernel.vector (tenant_id, chunk_id, file_id, model, text_hash, dims, embedding)
         SELECT here, c.id, f.id, in_model, decode(a.text_hash, 'hex'), in_dims, a.embedding::public.halfvec
-          FROM unnest(in_files, in_hashes, in_vectors) AS a (id, text_hash, embedding),
-               LATERAL (SELECT * FROM kernel.file WHERE tenant_id = here AND id = a.id OFFSET 0) AS f,
-               LATERAL (SELECT * FROM kernel.chunk WHERE tenant_id = here AND file_id = a.id OFFSET 0) AS c
-         WHERE f.source_id = 'memory' AND f.chunk_count = 1 AND kernel.may_write(f.source_id, f.key)
+          FROM unnest(in_keys, in_hashes, in_vectors) AS a (key, text_hash, embedding),
+               LATERAL (SELECT * FROM kernel.file k
+                         WHERE k.tenant_id = here AND k.source_id = 'memory' AND k.key = a.key OFFSET 0) AS f,
+               LATERAL (SELECT * FROM kernel.chunk k WHERE k.tenant_id = here AND k.file_id = f.id OFFSET 0) AS c
+         WHERE f.chunk_count = 1 AND kernel.may_write(f.source_id, f.key)
         ON CONFLICT DO NOTHING;
+    END IF;
+END
+$$;
+
+-- Writes new memories whole: the right to the folders, the files with their texts, what is known of them, and vectors.
+-- In one statement: each of them took as long to send and answer as to do.
+CREATE FUNCTION memory.add(in_folders text[], in_files jsonb, in_chunks jsonb, in_items jsonb, in_model text,
+                           in_dims integer, in_keys text[], in_hashes text[], in_vectors text[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+BEGIN
+    PERFORM memory.claim(folder) FROM unnest(in_folders) AS folder;
+    PERFORM 1 FROM kernel.put_files(NULL, in_files, in_chunks);
+    PERFORM memory.note(in_items);
+    IF in_keys <> '{}' THEN
+        PERFORM memory.add_vectors(in_model, in_dims, in_keys, in_hashes, in_vectors);
     END IF;
 END
 $$;
@@ -327,19 +380,22 @@ ALTER FUNCTION memory.open_source OWNER TO pecia_system;
 ALTER FUNCTION memory.claim OWNER TO pecia_system;
 ALTER FUNCTION memory.note OWNER TO pecia_system;
 ALTER FUNCTION memory.find OWNER TO pecia_system;
-ALTER FUNCTION memory.chunks OWNER TO pecia_system;
+ALTER FUNCTION memory.hold OWNER TO pecia_system;
+ALTER FUNCTION memory.hits OWNER TO pecia_system;
+ALTER FUNCTION memory.recall OWNER TO pecia_system;
 ALTER FUNCTION memory.linked_files OWNER TO pecia_system;
 ALTER FUNCTION memory.neighbours OWNER TO pecia_system;
 ALTER FUNCTION memory.standing OWNER TO pecia_system;
 ALTER FUNCTION memory.unindexed OWNER TO pecia_system;
 ALTER FUNCTION memory.add_vectors OWNER TO pecia_system;
+ALTER FUNCTION memory.add OWNER TO pecia_system;
 ALTER FUNCTION memory.forget_user OWNER TO pecia_system;
-REVOKE ALL ON FUNCTION memory.open_source, memory.claim, memory.note, memory.find, memory.chunks, memory.linked_files,
-    memory.neighbours, memory.unindexed, memory.standing,
-    memory.add_vectors, memory.forget_user FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION memory.open_source TO pecia_system;
-GRANT EXECUTE ON FUNCTION memory.claim, memory.note, memory.find, memory.chunks, memory.linked_files,
-    memory.neighbours, memory.unindexed, memory.standing, memory.add_vectors TO pecia_app, pecia_system;
+REVOKE ALL ON FUNCTION memory.open_source, memory.claim, memory.note, memory.find, memory.hold, memory.hits, memory.recall,
+    memory.linked_files, memory.neighbours, memory.unindexed, memory.standing, memory.add_vectors, memory.add,
+    memory.forget_user FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION memory.open_source, memory.claim, memory.hits, memory.add_vectors TO pecia_system;
+GRANT EXECUTE ON FUNCTION memory.note, memory.find, memory.hold, memory.recall, memory.linked_files, memory.neighbours,
+    memory.unindexed, memory.standing, memory.add TO pecia_app, pecia_system;
 
 -- What was said is not rewritten, by no tool and no job.
 CREATE FUNCTION memory.keep_words() RETURNS trigger

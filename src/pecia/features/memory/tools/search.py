@@ -14,7 +14,7 @@ from pecia.features.memory.core.keys import SOURCE, KeyRange
 from pecia.features.memory.core.search.conversation import speaker_of
 from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.toolset import require_enabled
-from pecia.features.memory.embeddings import TextEmbeddings, embed_texts
+from pecia.features.memory.embeddings import PendingEmbeddings, TextEmbeddings, embedding
 from pecia.features.memory.model import VERSION, MemoryKind
 from pecia.features.memory.retriever import MemoryQuery, MemoryRetriever
 from pecia.features.memory.scope import MemoryScope, resolve_scope
@@ -160,7 +160,7 @@ class SearchWish:
 
 @dataclass(frozen=True, slots=True)
 class MemorySearchResult:
-    """Hits of a memory search, with timings."""
+    """Hits of a memory search, with timings. The embedding is a part of the search."""
 
     hits: list[RankedMemory]
     embeddings: TextEmbeddings
@@ -235,25 +235,26 @@ class MemorySearchTool:
     ) -> MemorySearchResult:
         """The best memories of a kind over all queries, each once."""
         started = time.perf_counter()
-        meaning = await embed_texts(self.retriever.corpus.embedder, queries)
-        embedded = time.perf_counter()
         areas = here.search_ranges(wanted.kind, any_project=wanted.any_project)
         best: dict[UUID, RankedMemory] = {}
-        async with self.retriever.corpus.store.reading(call.caller) as tx:
-            for query in queries:
-                request = MemoryQuery(
-                    query,
-                    areas,
-                    wanted.limit,
-                    wanted.as_of,
-                    wanted.with_superseded,
-                    include_unlike=wanted.threshold == 0,
-                )
-                for it in await self.retriever.find(tx, call.caller, request, meaning):
-                    id_ = it.memory.id
-                    if id_ not in best or it.similarity > best[id_].similarity:
-                        best[id_] = it
-            standing = await self._find_standing(tx, here, (queries[0], areas), wanted, meaning)
+        corpus = self.retriever.corpus
+        async with embedding(corpus.embedder, queries) as pending:
+            async with corpus.store.reading(call.caller) as tx:
+                for query in queries:
+                    request = MemoryQuery(
+                        query,
+                        areas,
+                        wanted.limit,
+                        wanted.as_of,
+                        wanted.with_superseded,
+                        include_unlike=wanted.threshold == 0,
+                    )
+                    for it in await self.retriever.find(tx, call.caller, request, pending):
+                        id_ = it.memory.id
+                        if id_ not in best or it.similarity > best[id_].similarity:
+                            best[id_] = it
+                standing = await self._find_standing(tx, here, (queries[0], areas), wanted, pending)
+            meaning = await pending
         found = [
             it
             for it in best.values()
@@ -265,8 +266,8 @@ class MemorySearchTool:
         return MemorySearchResult(
             with_standing(found[: wanted.limit], standing, wanted.limit),
             meaning,
-            _elapsed_ms(embedded, done),
-            _elapsed_ms(started, embedded),
+            _elapsed_ms(started, done),
+            meaning.took_ms,
             standing,
         )
 
@@ -276,7 +277,7 @@ class MemorySearchTool:
         here: MemoryScope,
         asked: tuple[str, tuple[KeyRange, ...]],
         wanted: SearchWish,
-        meaning: TextEmbeddings,
+        meaning: PendingEmbeddings,
     ) -> list[RankedMemory]:
         if wanted.kind is MemoryKind.REASONING or wanted.as_of is not None:
             return []

@@ -22,9 +22,8 @@ from pecia.features.memory.model import VERSION, MemoryDraft, MemoryKind, new_id
 from pecia.features.memory.scope import resolve_scope
 from pecia.features.memory.settings import MemorySettings
 from pecia.features.memory.store import (
-    find_restatements,
     insert_memories,
-    lock_user_memories,
+    lock_and_load,
     to_canonical_text,
 )
 from pecia.features.memory.tools.arguments import require_bounded
@@ -157,8 +156,7 @@ class TraceTools:
         )
         areas = here.search_ranges(MemoryKind.REASONING)
         async with self.recall.retriever.corpus.store.writing(call.caller, call.trace) as tx:
-            await lock_user_memories(tx)
-            known = await find_restatements(tx, [text])
+            _, known = await lock_and_load(tx, (), [text])
             if any(area.contains(it.key) for it in known for area in areas):
                 return None
             await insert_memories(tx, {id_: (place, MemoryDraft(text, facts))}, meaning)

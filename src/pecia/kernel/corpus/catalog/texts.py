@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from anyio.to_thread import run_sync
@@ -104,7 +104,7 @@ async def put_many(
     """Put several files in few statements, in order."""
     _validate_files(files)
     stored: list[StoredFile] = []
-    for batch in _batches(files):
+    for batch in split_batches(files):
         known = await _load_known_hashes(tx, batch, tenant_id)
         # In a thread: chunking must not block the event loop.
         rows, chunks = await run_sync(_rows, batch, known)
@@ -116,6 +116,16 @@ async def put_many(
             chunks=Jsonb(chunks),
         )
     return stored
+
+
+async def build_new_rows(batch: "FileBatch") -> tuple[Jsonb, Jsonb]:
+    """Files and chunks as `kernel.put_files` takes them, for whoever puts new files together with
+    rows of its own, in one statement."""
+    if all(text is not None and text.chunks is not None for _, text in batch):
+        files, chunks = _rows(batch, {})
+    else:
+        files, chunks = await run_sync(_rows, batch, dict[int, str]())
+    return Jsonb(files), Jsonb(chunks)
 
 
 async def remove(
@@ -186,11 +196,14 @@ def _validate_files(files: Sequence[tuple[FileMetadata, ExtractedText | None]]) 
             )
 
 
-_Batch = list[tuple[FileMetadata, ExtractedText | None]]
+FileBatch: TypeAlias = list[tuple[FileMetadata, ExtractedText | None]]
 
 
-def _batches(files: Sequence[tuple[FileMetadata, ExtractedText | None]]) -> Iterator[_Batch]:
-    batch: _Batch = []
+def split_batches(
+    files: Sequence[tuple[FileMetadata, ExtractedText | None]],
+) -> Iterator[FileBatch]:
+    """The files in batches that a statement puts at a time."""
+    batch: FileBatch = []
     held = 0
     for facts, text in files:
         size = len(text.canonical.text) if text else 0
@@ -204,7 +217,7 @@ def _batches(files: Sequence[tuple[FileMetadata, ExtractedText | None]]) -> Iter
 
 
 async def _load_known_hashes(
-    tx: Transaction, batch: _Batch, tenant_id: UUID | None
+    tx: Transaction, batch: FileBatch, tenant_id: UUID | None
 ) -> dict[int, str]:
     """The sha256 of the texts that are stored, by place in the batch."""
     rows = await tx.fetch_all(
@@ -217,7 +230,7 @@ async def _load_known_hashes(
 
 
 def _rows(
-    batch: _Batch, known: dict[int, str]
+    batch: FileBatch, known: dict[int, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     files: list[dict[str, Any]] = []
     chunks: list[dict[str, Any]] = []

@@ -33,9 +33,14 @@ _log = Log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FollowerIntervals:
-    """Polling interval, idle timeout of a writer, and how many tenants are caught up at a time."""
+    """Polling interval, idle timeout of a writer, and how many tenants are caught up at a time.
+
+    A tenant is caught up at most once in `gather_s`: a commit of the index takes more CPU than what
+    is written, and a change that comes after a pause is still applied at once.
+    """
 
     poll_s: float = 1.0
+    gather_s: float = 0.2
     idle_s: float = 5.0
     maintenance_s: float = 30.0
     retry_s: float = 1.0
@@ -120,8 +125,10 @@ class IndexFollower:
         return True
 
     async def _catch_up_tenant(self, tenant_id: UUID) -> None:
+        due = anyio.current_time() + self._intervals.gather_s
         try:
             if await _try("index.catch_up", self.catch_up, tenant_id):
+                await anyio.sleep_until(due)
                 # Changes that came meanwhile need not wait for the next poll.
                 self._wakeup.set()
             else:

@@ -98,6 +98,9 @@ class IndexWriter:
             await self._apply(index, batch)
             cursor = batch.upto
             await self.record_position(cursor)
+            if len(batch.entries) < CHANGES_PER_BATCH:
+                # Nothing else was there. What came since is for the next time, all at once.
+                return cursor
         return None
 
     async def rebuild(self, progress: ReportIndexProgress = ignore_progress) -> int:

@@ -211,6 +211,24 @@ async def test_a_follower_brings_new_texts_within_reach_and_ends_with_its_scope(
     await keeper.close()
 
 
+async def test_a_change_that_comes_while_others_are_gathered_is_not_left_behind(
+    ground: CorpusFixture, root: Path
+) -> None:
+    readers = ReaderCache(root)
+    # Polled by nobody within the time of a test.
+    gathering = FollowerIntervals(poll_s=600, idle_s=600, gather_s=0.3)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(IndexFollower(ground.store, root, gathering).run)
+            for count in range(4):
+                await ground.put(f"{count}.md", f"heron number {count}")
+                async with ground.store.system() as tx:
+                    n = (await changelog.load_position(tx, ground.tenant_id)).n
+                assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=20)
+            tasks.cancel_scope.cancel()
+    assert (await readers.submit(ground.tenant_id, lambda it: found(it, "heron"))) == 4
+
+
 async def test_two_followers_on_one_home_take_turns(ground: CorpusFixture, root: Path) -> None:
     readers = ReaderCache(root)
     with anyio.fail_after(20):
