@@ -179,6 +179,7 @@ def test_no_secret_is_left_where_only_its_place_tells(it: Planted) -> None:
 @pytest.mark.parametrize(
     "url",
     [
+        "AKIASECRETKEY12345:{}@bucket/x",
         "s3://AKIASECRETKEY12345:{}@bucket/x",
         "https://ghp_0123456789abcdefghij0123456789abcdef:{}@h/",
     ],

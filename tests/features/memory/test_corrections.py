@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
-from pecia.features.memory.core.compare.correction import corrects_in_words, needs_context
+from pecia.features.memory.core.compare.correction import (
+    corrects_in_words,
+    is_correction,
+    needs_context,
+)
 from tests.features.memory.conftest import Memories
 
 CORRECTED = [
@@ -28,6 +32,7 @@ CORRECTED = [
     ("The fair is on 3 May 2026.", "The fair was moved to 4 May 2026."),
     ("The shop opens at 9 on Saturdays.", "The shop opens at 10 on Saturdays now."),
     ("Kim is in room 101.", "Kim is in room 102 now."),
+    ("El curso es el 3 de mayo.", "El curso es ahora el 4 de junio."),
     ("Die Miete beträgt 900 Euro.", "Die Miete beträgt jetzt 950 Euro."),
     ("The fair is in the park.", "Correction: the fair is in the hall, not in the park."),
 ]
@@ -64,6 +69,9 @@ OTHERS = [
     ("Комната 101 закрыта.", "Комната 102 теперь закрыта."),
     ("El autobús 7 llega tarde.", "El autobús 8 ahora llega tarde."),
     ("Bus 7 is here.", "Bus 8 is here now."),
+    ("Sal 4 har 20 platser.", "Sal 5 har nu 30 platser."),
+    ("Host 10.0.0.1 has 8 GB.", "Host 10.0.0.2 now has 16 GB."),
+    ("La salle 4 a 20 places.", "La salle 5 a maintenant 30 places."),
     ("101房间关闭了。", "102房间现在关闭了。"),
 ]
 
@@ -94,8 +102,27 @@ def test_a_correction_that_names_nothing_needs_what_was_said_before(text: str) -
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Skiing costs 40 euros in winter.", "Skiing costs 25 euros in summer now."),
+        (
+            "The library closes at 18:00 on Fridays.",
+            "The library closes at 16:00 on Saturdays now.",
+        ),
+    ],
+)
+def test_what_holds_at_another_time_corrects_nothing(old: str, new: str) -> None:
+    assert not is_correction(new, old)
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "#772 is closed now.",
+        "10.1.0.6 is blocked now.",
+        "Le 4 mai est désormais férié.",
+        "Tuesday is now pasta day.",
+        "v1.3 is supported now.",
         "Actually the lift works.",
         "We are in Berlin now.",
         "Na verdade o elevador agora está funcionando.",

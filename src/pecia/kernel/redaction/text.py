@@ -151,6 +151,8 @@ def _keys() -> tuple[Shape, ...]:
 def _addresses() -> tuple[Shape, ...]:
     """Passwords before the host of a URL."""
     return (
+        # Behind a key of a known shape, also where the scheme was forgotten.
+        (re.compile(r"(\[redacted\]:)[^\s\"'<>]{1,1000}(@)"), rf"\1{REDACTED}\2"),
         # A number after the colon and then the path is a port. The password ends at the last `@`.
         (
             re.compile(

@@ -347,6 +347,21 @@ def test_the_cluster_of_a_temporary_home_that_is_gone_is_swept_away(tmp_path: Pa
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
+def test_a_temporary_home_that_this_process_cannot_see_keeps_its_cluster(tmp_path: Path) -> None:
+    """As one below another /tmp, which a service or a container has of its own."""
+    system, folder = tmp_path / "system", tmp_path / "private"
+    places, _ = create_cluster_paths(folder / "home", system, print)
+    record_home(places.root, folder / "home")
+    folder.rename(tmp_path / "elsewhere")
+    folder.mkdir()
+    assert remove_orphans(system) == []
+    folder.rmdir()
+    (tmp_path / "elsewhere").rename(folder)
+    shutil.rmtree(folder / "home")
+    assert remove_orphans(system) == [places.root]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
 def test_a_removal_that_was_cut_off_is_completed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise, takewhile
 
 from pecia.features.memory.core.compare.phrases import (
     CHANGES,
@@ -41,6 +42,8 @@ MIN_FRAME_WORDS = 2
 MAX_ELLIPTIC_WORDS = 3
 MAX_CONTEXT_CHARS = 300
 
+_JOINING = frozenset(("de", "del", "of", "di", "do", "da", "to", "bis", "till", "tot", "до"))
+"""Between the parts of a date or a range."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUESTION = re.compile(r"[?？\u037e؟]\s*$")
 _NAMES = frozenset({ValueKind.NAME})
@@ -190,8 +193,10 @@ def _changes_value(
     kinds = _kinds(mine, value, language), _kinds(theirs, was, language)
     behind = len(theirs) - 1 - was[-1]
     if kinds[0] == kinds[1] and kinds[0] <= {*COUNTED}:
-        is_one = _is_one(mine, value, language) and _is_one(theirs, was, language)
-        return len(kinds[0]) == 1 and is_one and _ends_statement(theirs, was, language)
+        is_one = _is_one(mine, value) and _is_one(theirs, was)
+        is_sure = "wrong" in read.found
+        ends = _ends_statement(theirs, was, language, is_sure=is_sure)
+        return len(kinds[0]) == 1 and is_one and ends
     # What is behind a value that is no number may be the verb of another subject.
     if behind or only_counted or not {*COUNTED}.isdisjoint(kinds[0] | kinds[1]):
         return False
@@ -210,26 +215,38 @@ def _changes_value(
     return is_led and frame >= MIN_FRAME_WORDS
 
 
-def _is_one(words: Sequence[PhraseWord], value: Sequence[int], language: PhraseLanguage) -> bool:
-    """Whether numbers are of one value, as `3 de mayo`: not where a verb is between them."""
-    copulas = language.words["be"]
-    later = [words[it] for it in value[1:]]
-    return all(it.lead not in copulas and it.lead_before not in copulas for it in later)
+def _is_one(words: Sequence[PhraseWord], value: Sequence[int]) -> bool:
+    """Whether numbers are of one value, as `3 de mayo`: not with a verb between them, as in `hall 4
+    has 20 seats`."""
+    for before, here in pairwise(words[it] for it in value):
+        is_joined = here.lead_before == before.low and here.lead in _JOINING
+        if here.lead != before.low and not is_joined:
+            return False
+    return True
 
 
 def _ends_statement(
-    words: Sequence[PhraseWord], value: Sequence[int], language: PhraseLanguage
+    words: Sequence[PhraseWord],
+    value: Sequence[int],
+    language: PhraseLanguage,
+    *,
+    is_sure: bool = False,
 ) -> bool:
     """Whether nothing is behind a number or a day but its unit or the rest of the date. `Room 101
-    is closed` and `Backup of db1 runs daily` say more of it: there it names what they are about."""
+    is closed` and `Backup of db1 runs daily` say more of it: there it names what they are about.
+    `is_sure`: the text says that what was said before was wrong, so that any word may be a unit."""
     last, behind = words[value[-1]], words[value[-1] + 1 :]
     copulas = language.words["be"]
     if last.follow in copulas:
         return False
     # An identifier such as `db1` has no unit.
-    if behind and (len(behind) > MAX_UNIT_WORDS or last.low[0].isalpha()):
+    is_name = last.low[0].isalpha() and any(it.isdigit() for it in last.low)
+    if behind and (len(behind) > MAX_UNIT_WORDS or is_name):
         return False
-    return all(_is_unit(it, language) and it.lead not in copulas for it in behind)
+    units = [
+        _is_unit(it, language) or (is_sure and language.kind_of(it) not in COUNTED) for it in behind
+    ]
+    return all(units) and all(it.lead not in copulas for it in behind)
 
 
 def _is_unit(word: PhraseWord, language: PhraseLanguage) -> bool:
@@ -285,8 +302,12 @@ def _is_elliptic(text: str, language: PhraseLanguage) -> bool:
     # A statement about the speaker has its subject.
     if has_word(drop_phrases(words, language, CHANGES)[0], language.words["speaker"]):
         return False
+    counted = [*takewhile(lambda it: language.kind_of(it) in COUNTED, read.words)]
+    # `#772 is closed now` names what it is about.
+    if counted and counted[-1].follow in language.words["be"]:
+        return False
     # A value, perhaps with its unit behind it.
-    if language.kind_of(read.words[0]) in COUNTED:
+    if counted:
         return not read.found.isdisjoint(("wrong", "weak", "now"))
     return not read.found.isdisjoint(("wrong", "weak")) and len(read.words) == 1
 

@@ -252,7 +252,18 @@ def corrects(new: str, old: str) -> bool:
     # Who speaks Italian now may speak French still.
     if not _SEVERAL.isdisjoint(one.words) and not one.negations and "no longer" not in new.lower():
         return False
-    return _tells_same(one, other)
+    return _changes_one_value(one, other) and _tells_same(one, other)
+
+
+def _changes_one_value(one: Statement, other: Statement) -> bool:
+    """Whether the values that a newer statement does not repeat stand together: who pays 40 in
+    winter and 25 in summer pays both."""
+    gone = [
+        place
+        for place, word in enumerate(other.words)
+        if (word[:1].isdigit() or word in _MOMENTS) and word not in one.words
+    ]
+    return not gone or gone[-1] - gone[0] < len(gone)
 
 
 def _tells_same(one: Statement, other: Statement) -> bool:

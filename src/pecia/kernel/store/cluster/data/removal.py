@@ -12,6 +12,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.store.atomic_file import read_json_object, write_atomic
@@ -28,7 +29,8 @@ def mark_temporary(root: Path, home: Path) -> None:
     """Note in a cluster of root that its home lies in a temporary folder, where it does."""
     folders = {it.resolve() for it in (*TEMPORARY, Path(tempfile.gettempdir()))}
     if folders.intersection(home.parents):
-        write_atomic(root / RECORD, json.dumps({"home": str(home)}))
+        above = {str(it): it.stat().st_ino for it in home.parents}
+        write_atomic(root / RECORD, json.dumps({"home": str(home), "above": above}))
     else:
         (root / RECORD).unlink(missing_ok=True)
 
@@ -100,7 +102,12 @@ def _is_orphan(record: Path) -> bool:
     with suppress(PeciaError, OSError):
         if not record.exists():
             return False
-        return not Path(str(read_json_object(record, "home", remedy="Remove it.")["home"])).exists()
+        found = read_json_object(record, "home", "above", remedy="Remove it.")
+        home, above = Path(str(found["home"])), cast(dict[str, int], found["above"])
+        # A process with a /tmp of its own, as services and containers have, does not see the home:
+        # the folder above it is another one there.
+        near = next(it for it in home.parents if it.exists())
+        return not home.exists() and above.get(str(near)) == near.stat().st_ino
     return False
 
 
