@@ -67,17 +67,23 @@ def findings(shell: Shell, check: str) -> list[dict[str, Any]]:
     return [it for it in told if it["check"] == check]
 
 
+def started(shell: Shell) -> Path:
+    """The folder of a server that has found what is in it."""
+    notes = shell.folder("notes")
+    (notes / "a.md").write_text("# Heron\n")
+    shell.ok("start", notes, "--detach", "--port", 0)
+    search = ("call", "lake.search_content", "--query", "heron", "--json")
+    until(lambda: shell.ok(*search).document["hits"])
+    return notes
+
+
 def conditions(shell: Shell) -> set[str]:
     sources = shell.ok("source", "list", "--json").document["sources"]
     return {it["condition"] for it in sources if it["condition"] is not None}
 
 
 def test_a_worker_that_stands_still_is_seen_wherever_one_asks_for_sources(shell: Shell) -> None:
-    notes = shell.folder("notes")
-    (notes / "a.md").write_text("# Heron\n")
-    shell.ok("start", notes, "--detach", "--port", 0)
-    search = ("call", "lake.search_content", "--query", "heron", "--json")
-    until(lambda: shell.ok(*search).document["hits"])
+    notes = started(shell)
     assert shell.ok("source", "list", "--json").document["degraded"] == []
     until(lambda: conditions(shell) == {"up_to_date"})
     with frozen(shell):
@@ -116,11 +122,7 @@ WRITE = '{"docName": "c", "markdown": "a third heron", "position": "replace"}'
 
 
 def test_an_index_that_cannot_be_made_is_seen(shell: Shell) -> None:
-    notes = shell.folder("notes")
-    (notes / "a.md").write_text("# Heron\n")
-    shell.ok("start", notes, "--detach", "--port", 0)
-    search = ("call", "lake.search_content", "--query", "heron", "--json")
-    until(lambda: shell.ok(*search).document["hits"])
+    notes = started(shell)
     [index] = [it for it in (shell.home / "index").iterdir() if it.is_dir()]
     shutil.rmtree(index)
     index.touch()

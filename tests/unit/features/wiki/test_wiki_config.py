@@ -224,6 +224,7 @@ def test_a_rule_is_added_replaced_or_renamed_in_its_place() -> None:
     [
         ("{/en: docs/en, /: .}", (("", ""), ("/en", "/docs/en"))),
         ("{/en/: ./docs/}", (("/en", "/docs"),)),
+        ("{/en: ./docs/v2.}", (("/en", "/docs/v2."),)),
     ],
 )
 def test_roots_of_links_are_told_from_the_project(

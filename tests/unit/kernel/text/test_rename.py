@@ -162,3 +162,4 @@ def test_an_address_of_a_folder_follows_and_one_that_has_none_becomes_a_path() -
     only = replace(WIKI_RULES, roots=(("/en", "/d"),))
     rename = DocumentRename.of(DocumentMoves({"d/b": "e/new"}), NAMES, only)
     assert rewrite_links("[x](/en/b.md)", "self", rename).text == "[x](./e/new.md)"
+    assert rewrite_links("[x](/en/b)", "d/a", rename).text == "[x](./../e/new)"

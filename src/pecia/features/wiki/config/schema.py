@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from pecia.kernel.text.links.resolver import normalize_path
+
 ConfigScope: TypeAlias = Literal["project", "user"]
 ConfigPath: TypeAlias = tuple[str, ...]
 SuggestRule: TypeAlias = Literal["readers", "agents"]
@@ -152,7 +154,7 @@ class LinksConfig(LenientModel):
     def site_roots(self) -> tuple[tuple[str, str], ...]:
         """Each with one slash ahead and none behind; nothing for the root itself."""
         return tuple(
-            (lead.rstrip("/"), f"/{folder.strip('./')}".rstrip("/"))
+            (lead.rstrip("/"), f"/{normalize_path('', folder)}".rstrip("/"))
             for lead, folder in sorted(self.roots.items())
         )
 

@@ -74,17 +74,8 @@ def _server_facts(found: RunningServer) -> dict[str, Json]:
         "mode": str(found.health.get("mode")),
         "started_at": found.lock.started_at,
         "uptime_s": round((datetime.now(UTC) - started).total_seconds()),
-        "checks": _checks(found.lock.url),
+        "checks": dict(ServerClient(found.lock.url).checks(limit_s=LIMIT_S)),
     }
-
-
-def _checks(url: str) -> Json:
-    """The server's own health checks, by name."""
-    try:
-        found = ServerClient(url).request("GET", "/readyz", limit_s=LIMIT_S).json()
-    except PeciaError:
-        return {}
-    return cast(dict[str, Json], found).get("checks") if isinstance(found, dict) else {}
 
 
 def _audit_spool(folder: Path) -> dict[str, Json]:

@@ -45,6 +45,15 @@ class ServerClient:
         found = answer.json()
         return cast(Mapping[str, Any], found) if isinstance(found, dict) else None
 
+    def checks(self, *, limit_s: float = HEALTH_TIMEOUT_S) -> Mapping[str, Any]:
+        """Its own health checks, by name; none when nothing answers there."""
+        try:
+            found = self.request("GET", "/readyz", limit_s=limit_s).json()
+        except PeciaError:
+            return {}
+        checks = cast(dict[str, Any], found).get("checks") if isinstance(found, dict) else None
+        return cast(Mapping[str, Any], checks) if isinstance(checks, dict) else {}
+
     def has_endpoint(self, path: str, *, limit_s: float) -> bool:
         """Whether a protected endpoint is served there: each publishes its metadata."""
         about = f"/.well-known/oauth-protected-resource{quote(path)}"

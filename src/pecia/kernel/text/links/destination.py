@@ -60,10 +60,11 @@ def _resource(
     if not rest:
         return None
     title = None if rest[1] is None else unescape(rest[1][1:-1])
-    return LinkDestination(_target(text, destination.span), title, rest.end())
+    return LinkDestination(read_target(text, destination.span), title, rest.end())
 
 
-def _target(text: str, span: Span) -> LinkTarget:
+def read_target(text: str, span: Span) -> LinkTarget:
+    """The target that stands there, without what is around it."""
     raw = span.of(text)
     cut = path_length(raw)
     tail = unescape(raw[cut:])

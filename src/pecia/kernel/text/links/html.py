@@ -6,10 +6,11 @@ a backslash or a line break is left alone, because browsers read it in their own
 
 import re
 
+from pecia.kernel.text.links.destination import read_target
 from pecia.kernel.text.links.inline import find_open_tags
-from pecia.kernel.text.links.link import Link, LinkKind, LinkTarget
+from pecia.kernel.text.links.link import Link, LinkKind
 from pecia.kernel.text.markdown.blocks import BlockKind, MarkdownBlock
-from pecia.kernel.text.markdown.escapes import encode_path, path_length, unescape
+from pecia.kernel.text.markdown.escapes import encode_path
 from pecia.kernel.text.span import Span
 
 MAX_TEXT_CHARS = 300
@@ -44,14 +45,9 @@ def _link(text: str, tag: Span, end: int) -> Link | None:
     span = _value(text, tag, attribute) if attribute else None
     if span is None or not span.size or _ODD.search(span.of(text)):
         return None
-    raw = span.of(text)
-    cut = path_length(raw)
-    tail = unescape(raw[cut:])
-    _, mark, anchor = tail.partition("#")
-    path_span = Span(span.start, span.start + cut)
-    target = LinkTarget(unescape(raw[:cut]), anchor if mark else None, span, path_span, tail)
     embed = attribute != "href"
-    return Link(LinkKind.HTML, embed, tag, target, "" if embed else _shown(text, tag, end))
+    shown = "" if embed else _shown(text, tag, end)
+    return Link(LinkKind.HTML, embed, tag, read_target(text, span), shown)
 
 
 def _value(text: str, tag: Span, attribute: str) -> Span | None:

@@ -197,6 +197,8 @@ class _Site:
             yield f"{folder}/"
         if address := self.rename.rules.to_address(f"/{wanted}"):
             yield address + extension
+        # Out of every root: other programs read a path from the folder too.
+        yield f"./{relative_path(wanted, self._new_folder)}{extension}"
 
     def _in_manner(self, wanted: str, path: str, way: LookupRule) -> str:
         """From the root if the old path was, or was a plain wiki link's; else from the folder."""

@@ -191,6 +191,14 @@ async def test_a_file_whose_class_changed_is_stale_until_it_is_put_again(
     assert (await compare_index(keeper, index)).stale == {held.group}
 
 
+async def put_and_wait(ground: CorpusFixture, readers: ReaderCache, count: int) -> None:
+    """Until the text is within reach of readers."""
+    await ground.put(f"{count}.md", f"heron number {count}")
+    async with ground.store.system() as tx:
+        n = (await changelog.load_position(tx, ground.tenant_id)).n
+    assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=20)
+
+
 async def test_a_follower_brings_new_texts_within_reach_and_ends_with_its_scope(
     ground: CorpusFixture, root: Path
 ) -> None:
@@ -199,10 +207,7 @@ async def test_a_follower_brings_new_texts_within_reach_and_ends_with_its_scope(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(IndexFollower(ground.store, root, QUICK).run)
             for count in range(5):
-                await ground.put(f"{count}.md", f"heron number {count}")
-                async with ground.store.system() as tx:
-                    n = (await changelog.load_position(tx, ground.tenant_id)).n
-                assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=10)
+                await put_and_wait(ground, readers, count)
                 hits = await readers.submit(ground.tenant_id, lambda it: found(it, "herons"))
                 assert hits == count + 1
             tasks.cancel_scope.cancel()
@@ -221,10 +226,7 @@ async def test_a_change_that_comes_while_others_are_gathered_is_not_left_behind(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(IndexFollower(ground.store, root, gathering).run)
             for count in range(4):
-                await ground.put(f"{count}.md", f"heron number {count}")
-                async with ground.store.system() as tx:
-                    n = (await changelog.load_position(tx, ground.tenant_id)).n
-                assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=20)
+                await put_and_wait(ground, readers, count)
             tasks.cancel_scope.cancel()
     assert (await readers.submit(ground.tenant_id, lambda it: found(it, "heron"))) == 4
 

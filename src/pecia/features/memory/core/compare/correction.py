@@ -250,7 +250,7 @@ def _ends_statement(
 
 
 def _is_unit(word: PhraseWord, language: PhraseLanguage) -> bool:
-    if word.low in language.words["units"] | language.words["months"]:
+    if word.low in language.words["units"] or word.low in language.words["months"]:
         return True
     # `At 9 on Saturdays`; the year of a date.
     is_led = language.kind_of(word) is ValueKind.DAY and word.lead in language.light

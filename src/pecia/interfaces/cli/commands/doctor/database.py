@@ -19,7 +19,7 @@ from pecia.app.operator.health import (
     unopenable,
 )
 from pecia.interfaces.cli.commands.doctor.checks import DoctorFinding
-from pecia.interfaces.cli.server.client import HEALTH_TIMEOUT_S, ServerClient
+from pecia.interfaces.cli.server.client import ServerClient
 from pecia.interfaces.cli.server.discover import find_running_server
 from pecia.kernel.corpus.keyword.directory import load_node_name
 from pecia.kernel.corpus.keyword.maintenance import list_damaged
@@ -128,12 +128,8 @@ async def _indexes(settings: Settings, store: Store) -> list[DoctorFinding]:
 
 def _stalled(url: str) -> str | None:
     """What the server says of an index that it cannot make; None where all move."""
-    try:
-        answer = ServerClient(url).request("GET", "/readyz", limit_s=HEALTH_TIMEOUT_S).json()
-        check = answer["checks"]["index"]
-        return None if check["ok"] else str(check["found"])
-    except (PeciaError, KeyError, TypeError):
-        return None
+    check = ServerClient(url).checks().get("index")
+    return str(check["found"]) if check and not check["ok"] else None
 
 
 async def _secrets(settings: Settings, store: Store) -> list[DoctorFinding]:

@@ -12,7 +12,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.store.atomic_file import read_json_object, write_atomic
@@ -103,11 +103,12 @@ def _is_orphan(record: Path) -> bool:
         if not record.exists():
             return False
         found = read_json_object(record, "home", "above", remedy="Remove it.")
-        home, above = Path(str(found["home"])), cast(dict[str, int], found["above"])
+        home, above = Path(str(found["home"])), found["above"]
         # A process with a /tmp of its own, as services and containers have, does not see the home:
         # the folder above it is another one there.
         near = next(it for it in home.parents if it.exists())
-        return not home.exists() and above.get(str(near)) == near.stat().st_ino
+        known = cast(dict[str, Any], above) if isinstance(above, dict) else {}
+        return not home.exists() and known.get(str(near)) == near.stat().st_ino
     return False
 
 
