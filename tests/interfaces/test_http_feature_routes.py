@@ -40,8 +40,22 @@ async def broken(ask: FeatureRequest) -> FeaturePage:
     raise RuntimeError("a detail nobody outside may read")
 
 
+class SlowSearch:
+    """A look for a document that takes as long as a test wants."""
+
+    def __init__(self) -> None:
+        self.begun, self.over = anyio.Event(), anyio.Event()
+
+
+SEARCHES = list[SlowSearch]()
+
+
 async def echo(ask: FeatureRequest, duplex: MessageStream) -> None:
     """Gives back what comes, until it is told to stop."""
+    if ask.path["doc"] == "slowly":
+        SEARCHES[-1].begun.set()
+        await SEARCHES[-1].over.wait()
+        raise NotFound("no such document")
     if ask.path["doc"] == "nowhere":
         raise NotFound("no such document")
     while (message := await duplex.receive()) != b"stop":
@@ -89,6 +103,27 @@ def pecia(shared: Pecia) -> Pecia:
 def dial(pecia: Pecia, doc: str = "a/b", **options: Any) -> Any:
     url = pecia.url.replace("http", "ws")
     return connect(f"{url}/fake/socket/{doc}", proxy=None, **options)
+
+
+async def test_a_caller_who_leaves_before_the_refusal_is_no_error_of_the_server(
+    pecia: Pecia, caplog: pytest.LogCaptureFixture
+) -> None:
+    SEARCHES.append(search := SlowSearch())
+    host, port = pecia.url.removeprefix("http://").split(":")
+    asked = (
+        f"GET /fake/socket/slowly HTTP/1.1\r\nHost: {host}:{port}\r\n"
+        f"Authorization: {pecia.ana['authorization']}\r\n"
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    async with await anyio.connect_tcp(host, int(port)) as stream:
+        await stream.send(asked.encode())
+        await search.begun.wait()
+    # An answer to somebody else: by then the server has heard that the first one left.
+    await pecia.http.get("/fake/thing", headers=pecia.bo)
+    search.over.set()
+    await pecia.http.get("/fake/thing", headers=pecia.bo)
+    assert [it.getMessage() for it in caplog.records if it.levelname == "ERROR"] == []
 
 
 async def test_a_page_of_a_room_is_served_to_its_caller(pecia: Pecia) -> None:

@@ -79,7 +79,9 @@ def _endpoint(
         except (PeciaError, HttpStatusError) as failure:
             response = render_error(failure, connection.scope)
             if connection.application_state is WebSocketState.CONNECTING:
-                await connection.send_denial_response(response)
+                # Who left before the answer is not told any more.
+                with suppress(OSError):
+                    await connection.send_denial_response(response)
             else:
                 ours = failure.error if isinstance(failure, HttpStatusError) else failure
                 await _close(connection, _close_code(ours.code.http), ours.code.name)
