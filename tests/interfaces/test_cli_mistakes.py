@@ -86,6 +86,8 @@ MISTAKES = [
     refused("ckf compile /nope/a.md", "/nope/a.md", "pecia ckf compile --help"),
     refused("eval retrieval /nope/set", "/nope/set", "pecia eval retrieval --help"),
     refused("worker --config /nope/pecia.yml", "/nope/pecia.yml", "pecia worker --help"),
+    refused("worker --config ours.yml", "database in ours.yml: database_url", PECIA_HOME="/nope"),
+    refused("--config ours.yml worker", "database in ours.yml: database_url", PECIA_HOME="/nope"),
     refused("search bikes", "is a file", "PECIA_HOME=/PATH", PECIA_HOME="/etc/hostname"),
     # Not allowed.
     refused("start notes/wheels.md", "notes/wheels.md is a file", "pecia start /"),
@@ -134,6 +136,7 @@ def shell() -> Iterator[Shell]:
         (folder / "wheels.md").write_text("# Wheels\n")
         (opened.root / "bad.yml").write_text("port: [1\n")
         (opened.root / "unknown.yml").write_text("prot: 7000\n")
+        (opened.root / "ours.yml").write_text("port: 7000\n")
         opened.ok("start", folder, "--port", 0, "--detach", "--no-ask")
         yield opened
 

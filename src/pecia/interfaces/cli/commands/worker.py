@@ -38,9 +38,9 @@ def worker(
         become_child()
     terminal = with_config(terminal_of(ctx), config)
     # The file of a server, as `pecia serve` reads it.
-    mode = "server" if config is not None else None
+    mode = "server" if terminal.config is not None else None
     settings = load_settings(terminal, {"worker_concurrency": concurrency, "mode": mode})
-    require_home(settings.kernel, _where_from(config))
+    require_home(settings.kernel, _where_from(terminal.config))
     if indexer:
         run_until_signal(terminal, settings, _run_indexer, process="indexer")
     else:
