@@ -61,7 +61,9 @@ async def two(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Two]:
 
 async def test_a_tenant_reads_what_it_was_given_and_no_folder_of_another(two: Two) -> None:
     (two.root / "south" / "door").symlink_to(two.root / "north")
-    for path in (two.root / "north", two.root / "north" / "deep", two.root, "/", "/etc"):
+    # Nor is told which folder is the server's own.
+    own = two.pecia.app.settings.kernel.home
+    for path in (two.root / "north", two.root / "north" / "deep", two.root, "/", "/etc", own):
         status, answer = await two.add("south", folder=str(path))
         assert (status, answer["error"]["code"]) == (403, "FORBIDDEN"), path
         assert "pecia tenant allow" in answer["error"]["hint"]

@@ -33,8 +33,11 @@ class FolderBounds:
 
     def contains(self, real: Path) -> bool:
         """Whether a real path lies within."""
-        is_given = self.folders is None or any(real.is_relative_to(it) for it in self.folders)
-        return is_given and not self.is_closed(real)
+        return self.is_given(real) and not self.is_closed(real)
+
+    def is_given(self, real: Path) -> bool:
+        """Whether a real path lies in a folder that was given, closed or not."""
+        return self.folders is None or any(real.is_relative_to(it) for it in self.folders)
 
     def is_closed(self, real: Path) -> bool:
         """Whether a real path lies where nothing is read."""
@@ -68,13 +71,15 @@ def require_outside_kernel(path: Path, field: str) -> None:
 def require_folder(path: Path, bounds: FolderBounds, field: str) -> None:
     """Refuse what is outside, and within what is not there, no folder, or closed to this server."""
     require_outside_kernel(path, field)
-    if bounds.is_closed(resolve_path(path)):
+    real = resolve_path(path)
+    # Where our data lies is told to those only who may look there.
+    if bounds.is_given(real) and bounds.is_closed(real):
         raise InvalidInput(
             f"{path} belongs to Pecia itself: its keys and its database are there",
             field=field,
             got=str(path),
         )
-    if not bounds.contains(resolve_path(path)):
+    if not bounds.contains(real):
         raise _forbidden(path, field)
     try:
         number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
