@@ -5,7 +5,8 @@ from a server of its own on loopback. Needs Chromium and the built pages (`make 
 Lighthouse (npm) is run where `LIGHTHOUSE` names its program or it is on the PATH: on home, search
 and a document, with its desktop preset. Bundles: kilobytes, compressed as they are sent.
 Paint: a fresh browser profile and one that has the page cached. Typing: what the page does
-from a key until its change is drawn, without the wait for the next frame of the display.
+from a key until its change is drawn, without the wait for the next frame of the display. The floor
+is an empty text area alone in a page: the browser and the machine, without us.
 Search: the requests that the page sends while a question is typed letter by letter.
 """
 
@@ -116,7 +117,21 @@ def typing(browser: Browser, url: str) -> dict[str, Any]:
     """In the middle of a document of 500 kB, and in one of a page: what is not the text's size is
     the browser's and the machine's."""
     long, keys = type_in(browser, url, "long")
-    return {"typing_ms": long, "keys": keys, "typing_short_ms": type_in(browser, url, "note-0")[0]}
+    return {
+        "typing_ms": long,
+        "keys": keys,
+        "typing_short_ms": type_in(browser, url, "note-0")[0],
+        "typing_floor_ms": type_in_text_area(browser),
+    }
+
+
+def type_in_text_area(browser: Browser) -> dict[str, float]:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.set_content("<textarea rows=30 cols=80></textarea>")
+    page.locator("textarea").focus()
+    times = type_words(page)
+    page.close()
+    return spread(times)
 
 
 def type_in(browser: Browser, url: str, name: str) -> tuple[dict[str, float], int]:
@@ -128,14 +143,14 @@ def type_in(browser: Browser, url: str, name: str) -> tuple[dict[str, float], in
     page.keyboard.press("ControlOrMeta+Home")
     for _ in range(60):
         page.keyboard.press("PageDown")
-    page.evaluate(WATCH_KEYS)
-    page.keyboard.type(" lantern" * (KEYS // 8), delay=60)
-    times = taken(page)
+    times = type_words(page)
     page.close()
     return spread(times), len(times)
 
 
-def taken(page: Page) -> list[float]:
+def type_words(page: Page) -> list[float]:
+    page.evaluate(WATCH_KEYS)
+    page.keyboard.type(" lantern" * (KEYS // 8), delay=60)
     page.wait_for_timeout(500)
     return page.evaluate("taken")
 

@@ -249,3 +249,33 @@ def test_a_citation_is_copied_and_the_original_opens(lakeside: LakeServer, page:
     link = page.get_by_role("link", name="Open original").get_attribute("href")
     assert link is not None
     assert "A heron stands" in httpx.get(f"{lakeside.url}{link}", trust_env=False, timeout=60).text
+
+
+# Last: the documents that it writes would be hits of the others.
+def test_hits_are_narrowed_to_an_author_of_theirs(lakeside: LakeServer, page: Page) -> None:
+    owner = str(lakeside.call("admin/whoami")["user"])
+    for name, text in (("egret", "An egret waits for the bittern."), ("crane", "No bittern.")):
+        page_of = {"docName": name, "markdown": f"# {name.title()}\n\n{text}\n"}
+        lakeside.call("wiki/write_document", space="notes", position="replace", **page_of)
+    lakeside.can_find("egret")
+    lakeside.can_find("bittern")
+    (lakeside.folder / "bittern.md").write_text("# Bitterns\n\nA bittern booms.\n")
+    lakeside.crawl("reports")
+    lakeside.can_find("booms")
+    lakeside.open(page, "#/search?q=bittern&mode=words")
+    expect(hits(page)).to_have_count(3)
+    author = page.get_by_role("group", name="Author")
+    author.get_by_label(owner, exact=True).check()
+    expect(hits(page)).to_have_count(2)
+    expect(hits(page).filter(has_text="Bitterns")).to_have_count(0)
+    author.get_by_label("Agents").check()
+    expect(page.get_by_text("No hits in what you may see")).to_be_visible()
+    author.get_by_label("Anyone").check()
+    expect(hits(page)).to_have_count(3)
+    # Who may not see what somebody wrote is not told that they wrote.
+    lakeside.call("admin/set_source", source_id="wiki:notes", trim_mode="source_only")
+    page.goto("about:blank")
+    lakeside.open_as_bo(page, "#/search?q=bittern&mode=words")
+    expect(page.get_by_text("No hits in what you may see")).to_be_visible()
+    expect(author.get_by_label(owner, exact=True)).to_have_count(0)
+    lakeside.call("admin/set_source", source_id="wiki:notes", trim_mode="open")

@@ -37,6 +37,17 @@ export function presences(awareness: Awareness, text: Y.Text): Presence[] {
   return found.sort((a, b) => Number(b.isMe) - Number(a.isMe) || a.name.localeCompare(b.name));
 }
 
+export interface AwarenessChange {
+  added: number[];
+  updated: number[];
+  removed: number[];
+}
+
+/** Whether somebody else came, moved or left. One's own cursor moves with every key. */
+export function concernsOthers({ added, updated, removed }: AwarenessChange, me: number): boolean {
+  return [...added, ...updated, ...removed].some((client) => client !== me);
+}
+
 function place(position: unknown, text: Y.Text): number | null {
   if (!position || !text.doc) return null;
   try {
@@ -130,7 +141,9 @@ export function presence(awareness: Awareness, text: Y.Text): Extension {
   const follow = ViewPlugin.fromClass(
     class {
       private isQueued = false;
-      private readonly listen = (): void => this.queue();
+      private readonly listen = (change: AwarenessChange): void => {
+        if (concernsOthers(change, awareness.clientID)) this.queue();
+      };
       constructor(readonly view: EditorView) {
         awareness.on("change", this.listen);
         this.queue();

@@ -21,6 +21,8 @@ export interface Hit {
   url: string | null;
   rank: number;
   provenance: Provenance;
+  /** Who wrote it last, as far as one may know. */
+  authors: string[];
   explain: { score: number; parts: Record<string, number> } | null;
 }
 
@@ -96,6 +98,7 @@ const FILTERS: Record<string, string> = {
   type: "content_type",
   after: "modified_after",
   before: "modified_before",
+  author: "author",
 };
 
 export const FILTER_NAMES = Object.keys(FILTERS);

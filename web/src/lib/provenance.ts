@@ -9,6 +9,13 @@ export const ORIGIN_WORDS: Record<Origin, string> = {
   memory: "Memory",
 };
 
+/** The same with the names of the authors, where they are known. */
+export function writtenBy(of: Origin, authors: string[]): string {
+  if (!authors.length) return ORIGIN_WORDS[of];
+  const before: Record<Origin, string> = { original: "Original by", person: "Written by", agent: "Written by an agent of", memory: "Memory of" };
+  return `${before[of]} ${authors.join(", ")}`;
+}
+
 /** The initials of a name: two letters at most. */
 export function initials(name: string): string {
   const words = name.split(/[\s@._-]+/).filter(Boolean);

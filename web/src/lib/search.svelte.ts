@@ -5,6 +5,8 @@ import { asProblem, type Problem } from "./api";
 import { question, search, type SearchContent, type Hit } from "./lake";
 import { link } from "./route.svelte";
 
+const MAX_AUTHORS = 8;
+
 /** A hit, and the cursor of the page it came on. */
 export type ListedHit = Hit & { cursor: string | null };
 
@@ -18,6 +20,8 @@ export interface HitGroup {
 class SearchState {
   hits = $state.raw<ListedHit[]>([]);
   degraded = $state.raw<string[]>([]);
+  /** Whose hits there are without a choice of author; they stay to be chosen when one is. */
+  authors = $state.raw<string[]>([]);
   /** How long the last search took, seen from here. */
   tookMs = $state(0);
   problem = $state.raw<Problem | null>(null);
@@ -56,6 +60,7 @@ class SearchState {
     if (!found) return;
     this.hits = withCursor(found, null);
     this.done = true;
+    if (!params.author) this.authors = authorsOf(found.hits);
   }
 
   async more(): Promise<void> {
@@ -78,6 +83,7 @@ class SearchState {
     this.running.abort();
     this.hits = [];
     this.degraded = [];
+    this.authors = [];
     this.problem = null;
     this.next = null;
     this.busy = false;
@@ -125,6 +131,13 @@ export const results = new SearchState();
 
 export function name(hit: Hit): string {
   return JSON.stringify([hit.source_id, hit.key, hit.seq]);
+}
+
+/** The most frequent first; as many as a list of choices can show. */
+function authorsOf(hits: Hit[]): string[] {
+  const found = new Map<string, number>();
+  for (const it of hits.flatMap((hit) => hit.authors)) found.set(it, (found.get(it) ?? 0) + 1);
+  return [...found].sort((one, other) => other[1] - one[1] || one[0].localeCompare(other[0])).map(([name]) => name).slice(0, MAX_AUTHORS);
 }
 
 function withCursor(found: SearchContent, cursor: string | null): ListedHit[] {

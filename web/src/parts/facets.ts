@@ -28,6 +28,13 @@ export function times(now: Date): Choice[] {
   ];
 }
 
+/** Kinds of authors; the names are those of the hits. */
+export const AUTHORS: Choice[] = [
+  { value: "", name: "Anyone" },
+  { value: "person", name: "People" },
+  { value: "agent", name: "Agents" },
+];
+
 export const MODES: Choice[] = [
   { value: "", name: "Words and meaning" },
   { value: "words", name: "Words only" },

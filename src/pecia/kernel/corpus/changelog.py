@@ -87,6 +87,7 @@ class FileDocuments:
     modified_at: datetime | None
     title: str
     language: str
+    authors: Sequence[str]
     chunks: tuple[IndexChunk, ...]
 
 

@@ -23,8 +23,12 @@ SELECT k.n, c.file_id FROM (
 SELECT id FROM kernel.file WHERE tenant_id = %(tenant_id)s AND id > %(after)s ORDER BY id LIMIT %(limit)s;
 
 -- name: documents
-SELECT f.id AS file_id, f.acl_id, f.source_id, f.key, f.content_type, f.modified_at, f.title, f.language
-  FROM kernel.file f WHERE f.tenant_id = %(tenant_id)s AND f.id = ANY (%(file_ids)s::bigint[]) ORDER BY f.id;
+SELECT f.id AS file_id, f.acl_id, f.source_id, f.key, f.content_type, f.modified_at, f.title, f.language,
+       kernel.authors(s.protocol, r.extractor, f.owner) AS authors
+  FROM kernel.file f
+  JOIN kernel.source s ON s.tenant_id = f.tenant_id AND s.id = f.source_id
+  LEFT JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id
+ WHERE f.tenant_id = %(tenant_id)s AND f.id = ANY (%(file_ids)s::bigint[]) ORDER BY f.id;
 
 -- name: chunks
 SELECT file_id, id, seq, text, prefix, headings, unit_label, encode(text_hash, 'hex') AS text_hash

@@ -23,9 +23,13 @@ from pecia.features.lake.model import SourceId
 from pecia.features.lake.source_status import worker_warning
 from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.corpus.provenance import (
+    AGENT_WRITER,
     AUTHORED_PROTOCOL,
+    NAMED_PROTOCOL,
+    PERSON_WRITER,
     REPEATING,
     Provenance,
+    author_ids,
     provenance_of,
 )
 from pecia.kernel.corpus.search.hydrate import HydratedChunk
@@ -107,6 +111,12 @@ class SearchContent(Input):
     )
     modified_after: Instant | None = Field(default=None, description="RFC 3339 or date; inclusive.")
     modified_before: Instant | None = Field(default=None, description="Exclusive.")
+    author: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="A name, or `person` or `agent`: who wrote it last.",
+    )
     cursor: str | None = Field(default=None, max_length=2000, description="From `next_cursor`.")
     rerank: bool = Field(default=True, description="False skips the rerank of hybrid.")
     explain: bool = Field(default=False, description="Say why each hit ranks where it does.")
@@ -157,6 +167,10 @@ class HitOut(Output):
         default=None, description="How likely it answers: the same scale in every search."
     )
     provenance: str = Field(description="original, written by a person or an agent, or a memory.")
+    authors: list[str] = Field(
+        default_factory=list[str],
+        description="Who wrote it last: users, who may have let an agent, or the name in a commit.",
+    )
     explain: dict[str, Any] | None = None
 
 
@@ -209,11 +223,14 @@ class SourceFactsCache:
 
 @dataclass(frozen=True, slots=True)
 class FoundHits:
-    """The result of a search, with the provenance of the revisions that have one of their own."""
+    """The result of a search, with the provenance of the revisions that have one of their own.
+    `authors` are names by file, where they were asked for.
+    """
 
     result: Found
     cursor: SearchCursor
     extractors: Mapping[int, str]
+    authors: Mapping[int, Sequence[str]]
 
     @property
     def is_unlikely(self) -> bool:
@@ -256,6 +273,7 @@ class SearchTools:
                 self._url(call, it.passage),
                 self._title(call, it.passage),
                 self._provenance(call, it.passage, found.extractors),
+                found.authors.get(it.passage.file_id, ()),
             )
             for it in found.result.hits
         ]
@@ -291,7 +309,10 @@ class SearchTools:
             else SearchCursor()
         )
         question = _search_request(ask, cursor, limit)
-        if isinstance(ask, PassageSearch):
+        if ask.author is not None:
+            question = replace(question, authors=await self._load_wanted(call.caller, ask.author))
+        is_lean = isinstance(ask, PassageSearch)
+        if is_lean:
             # Neighbours are joined to one passage, whose text is too short to show them all.
             question = replace(question, fold_neighbours=False)
         with self.metrics.measure(SearchUser.of(call.caller), question.mode):
@@ -303,6 +324,9 @@ class SearchTools:
                     notes = (*notes, *await _crawl_notes(tx, question.source))
                 await self.sources.load(tx, call.caller, found)
                 extractors = await self._load_extractors(tx, call.caller, found)
+                authors = {}
+                if not is_lean:
+                    authors = await self._load_authors(tx, call.caller, found, extractors)
         derived = {
             it.passage.id
             for it in found.hits
@@ -310,7 +334,36 @@ class SearchTools:
         }
         hits = tuple(rank_below_originals(found.hits, derived)) if derived else found.hits
         found = replace(found, hits=hits, degraded=(*notes, *found.degraded))
-        return FoundHits(found, cursor, extractors)
+        return FoundHits(found, cursor, extractors, authors)
+
+    async def _load_wanted(self, caller: Caller, author: str) -> frozenset[str]:
+        """The authors to filter by. A name that is nobody's and one that is hidden find nothing."""
+        if author in (AGENT_WRITER, PERSON_WRITER):
+            return frozenset({author})
+        async with self.corpus.store.reading(caller) as tx:
+            rows = await tx.fetch_all(SQL["users_named"], name=author)
+        return frozenset(row["author"] for row in rows)
+
+    async def _load_authors(
+        self, tx: Transaction, caller: Caller, found: Found, extractors: Mapping[int, str]
+    ) -> dict[int, Sequence[str]]:
+        """The names of authors by file, as far as the caller may know them."""
+        names: dict[int, Sequence[str]] = {}
+        hits = [it.passage for it in found.hits]
+        users = {it.file_id: author_ids(extractors.get(it.revision_id, "")) for it in hits}
+        if wanted := {it for them in users.values() for it in them}:
+            known = await tx.fetch_all(SQL["user_names"], users=sorted(wanted))
+            for file, them in users.items():
+                names[file] = [row["name"] for row in known if row["id"] in them]
+        named = {
+            it.file_id
+            for it in hits
+            if self.sources.get(caller, it.source_id).protocol == NAMED_PROTOCOL
+        }
+        if named:
+            rows = await tx.fetch_all(SQL["owners"], files=sorted(named))
+            names |= {row["id"]: [row["owner"]] for row in rows}
+        return names
 
     def _provenance(
         self, call: Call, it: HydratedChunk, extractors: Mapping[int, str]
@@ -494,7 +547,13 @@ def _format_answer(
     )
 
 
-def _format_hit(hit: SearchHit, url: str | None, title: str, provenance: Provenance) -> HitOut:
+def _format_hit(
+    hit: SearchHit,
+    url: str | None,
+    title: str,
+    provenance: Provenance,
+    authors: Sequence[str],
+) -> HitOut:
     it = hit.passage
     return HitOut(
         source_id=it.source_id,
@@ -514,5 +573,6 @@ def _format_hit(hit: SearchHit, url: str | None, title: str, provenance: Provena
         rank=round(hit.rank, 6),
         match=None if hit.match is None else round(hit.match, 3),
         provenance=provenance.value,
+        authors=[*authors],
         explain=dict(hit.why) if hit.why is not None else None,
     )

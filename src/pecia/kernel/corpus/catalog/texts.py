@@ -258,6 +258,7 @@ def _text_row(text: ExtractedText) -> dict[str, Any]:
         "reason": normalize(text.reason),
         # No text, no revision.
         "sha256": text.canonical.sha256 if text.canonical.text else None,
+        "extractor": text.extractor,
     }
 
 
@@ -274,7 +275,7 @@ def _revision_row(text: ExtractedText) -> dict[str, Any]:
         ]
         for it in text.canonical.units
     ]
-    return {"text": text.canonical.text, "units": units, "extractor": text.extractor}
+    return {"text": text.canonical.text, "units": units}
 
 
 def _chunks(text: ExtractedText) -> list[Chunk]:

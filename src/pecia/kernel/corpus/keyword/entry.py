@@ -16,6 +16,7 @@ class IndexEntry:
     key: str = ""
     content_type: str = ""
     modified_ms: int | None = None
+    authors: tuple[str, ...] = ()
     language: str = ""
     title: str = ""
     headings: str = ""
@@ -30,6 +31,7 @@ class IndexEntry:
             self.key,
             self.content_type,
             self.modified_ms,
+            self.authors,
             self.language,
             self.title,
             self.headings,

@@ -247,6 +247,7 @@ def build_entries(file: FileDocuments) -> Iterator[IndexEntry]:
             key=file.key,
             content_type=file.content_type or "",
             modified_ms=None if modified is None else round(modified.timestamp() * 1000),
+            authors=tuple(file.authors),
             language=file.language,
             title=title,
             headings="\n".join(

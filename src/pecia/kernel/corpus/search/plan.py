@@ -43,6 +43,7 @@ class SearchRequest:
     content_type: str | None = None
     modified_after: datetime | None = None
     modified_before: datetime | None = None
+    authors: frozenset[str] | None = None
     rerank: bool = True
     explain: bool = False
     fold_neighbours: bool = True
@@ -131,6 +132,7 @@ def merge_filters(ask: SearchRequest, within: Filter) -> Filter:
         content_type=(ask.content_type or within.content_type or "").lower() or None,
         modified_after_ms=_combine(max, _ms(ask.modified_after), within.modified_after_ms),
         modified_before_ms=_combine(min, _ms(ask.modified_before), within.modified_before_ms),
+        authors=ask.authors,
     )
 
 

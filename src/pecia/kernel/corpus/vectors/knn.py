@@ -154,6 +154,7 @@ def _filter_json(filters: Filter) -> dict[str, Any]:
         "content_type": content_type,
         "after": filters.modified_after_ms,
         "before": filters.modified_before_ms,
+        "authors": None if filters.authors is None else sorted(filters.authors),
     }
     return {name: it for name, it in asked.items() if it is not None}
 

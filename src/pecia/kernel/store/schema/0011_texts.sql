@@ -42,4 +42,14 @@ CREATE TABLE kernel.chunk (
     FOREIGN KEY (tenant_id, file_id) REFERENCES kernel.file (tenant_id, id) ON DELETE CASCADE
 );
 
+-- The authors of a text, as searches filter by them. Of what was written here: `agent` or `person`, and the ids of
+-- their users. Of a git repository: the name in the last commit. Of other files nobody knows.
+CREATE FUNCTION kernel.authors(in_protocol text, in_extractor text, in_owner text) RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT COALESCE(CASE
+        WHEN in_protocol = 'wiki'
+        THEN string_to_array(substring(in_extractor FROM ' ((?:agent|person)(?: [0-9a-f-]{36})*)$'), ' ')
+        WHEN in_protocol = 'git' AND in_owner <> '' THEN ARRAY['name:' || lower(in_owner)] END, '{}')
+$$;
+
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA kernel TO pecia_system;

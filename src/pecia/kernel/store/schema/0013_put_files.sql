@@ -111,6 +111,21 @@ LANGUAGE sql SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
      WHERE p.changed AND p.new_revision IS NOT NULL;
 $$;
 
+-- A file that is written here may be crawled before its writer commits: the text is the same then, and its author
+-- comes with the second.
+CREATE FUNCTION kernel.put_authors(in_tenant uuid, in_files jsonb, plans kernel.put_plan[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    WITH authored AS (
+        UPDATE kernel.revision r SET extractor = a.extractor
+          FROM unnest(plans) AS p
+          JOIN jsonb_to_recordset(in_files) AS a (place integer, extractor text) ON a.place = p.place
+         WHERE NOT p.changed AND r.tenant_id = in_tenant AND r.id = p.old_revision
+           AND kernel.authors('wiki', a.extractor, '') <> '{}' AND kernel.authors('wiki', r.extractor, '') = '{}'
+        RETURNING r.file_id
+    )
+    SELECT kernel.log_changes(array_agg(in_tenant), array_agg(file_id)) FROM authored HAVING count(*) > 0;
+$$;
+
 -- The new chunks take the place of the old. Words that stay keep their chunk: the first of two equal
 -- chunks is the first of the old ones, and so on.
 CREATE FUNCTION kernel.put_chunks(in_tenant uuid, in_chunks jsonb, plans kernel.put_plan[]) RETURNS void
@@ -189,6 +204,7 @@ BEGIN
     END IF;
     PERFORM kernel.put_rows(of_tenant, in_files, plans);
     PERFORM kernel.put_revisions(of_tenant, in_files, plans);
+    PERFORM kernel.put_authors(of_tenant, in_files, plans);
     PERFORM kernel.put_chunks(of_tenant, in_chunks, plans);
     PERFORM kernel.forget_vectors(of_tenant, NULL, ARRAY(
         SELECT f.id FROM unnest(plans) AS p

@@ -101,7 +101,12 @@ CREATE FUNCTION kernel.file_condition(in_filter jsonb) RETURNS text LANGUAGE sql
                  THEN ' AND starts_with(lower(f.content_type), left($6 ->> ''content_type'', -1))'
                  ELSE ' AND lower(f.content_type) = ($6 ->> ''content_type'')' END END,
         CASE WHEN in_filter ? 'after' THEN ' AND f.modified_at >= to_timestamp(($6 ->> ''after'')::bigint / 1000.0)' END,
-        CASE WHEN in_filter ? 'before' THEN ' AND f.modified_at < to_timestamp(($6 ->> ''before'')::bigint / 1000.0)' END)
+        CASE WHEN in_filter ? 'before' THEN ' AND f.modified_at < to_timestamp(($6 ->> ''before'')::bigint / 1000.0)' END,
+        CASE WHEN in_filter ? 'authors' THEN
+            ' AND (SELECT kernel.authors(s.protocol, r.extractor, f.owner) FROM kernel.source s'
+            '        LEFT JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id'
+            '       WHERE s.tenant_id = f.tenant_id AND s.id = f.source_id)'
+            '     && ARRAY(SELECT jsonb_array_elements_text($6 -> ''authors''))' END)
 $$;
 
 -- Nearest neighbours, with rights decided once per ACL class instead of once per vector: the policy of

@@ -34,7 +34,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
 from pecia.kernel.corpus.keyword.entry import IndexEntry
 from pecia.kernel.corpus.keyword.query.parser import Query
 
-ANALYZER_VERSION = 7
+ANALYZER_VERSION = 8
 
 # One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
 # a word of the title counts in every chunk, and again, more, in the title's own field.
@@ -92,7 +92,7 @@ def build_schema() -> tantivy.Schema:
         made.add_text_field(name, tokenizer_name="folded", index_option="freq")
     made.add_text_field("cjk", tokenizer_name="spaced", index_option="freq")
     made.add_text_field("context", tokenizer_name="spaced", index_option="freq")
-    for name in ("role", "language", "source", "key", "type"):
+    for name in ("role", "language", "source", "key", "type", "author"):
         made.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("id", "group", "acl"):
         made.add_integer_field(name, indexed=True, fast=True)
@@ -190,6 +190,7 @@ def _add_facts(made: tantivy.Document, entry: IndexEntry) -> None:
     made.add_text("source", entry.source)
     made.add_text("key", entry.key)
     _add_texts(made, (("type", it) for it in _types(entry.content_type)))
+    _add_texts(made, (("author", it) for it in entry.authors))
     for name, value in (("id", entry.id), ("group", entry.group), ("acl", entry.acl)):
         made.add_integer(name, value)
     made.add_integer("mark", entry.mark)

@@ -76,6 +76,8 @@ def filter_clauses(schema: tantivy.Schema, asked: Filter) -> Iterator[tantivy.Qu
         yield tantivy.Query.term_query(schema, "type", asked.content_type.lower(), "basic")
     if asked.modified_after_ms is not None or asked.modified_before_ms is not None:
         yield _modified(schema, asked)
+    if asked.authors is not None:
+        yield _any_of(schema, "author", asked.authors)
 
 
 def _weighted_query(schema: tantivy.Schema, it: Weighted) -> tantivy.Query:

@@ -21,7 +21,8 @@ class Filter:
 
     `path_glob` is held against the whole key: `*` and `?` stay within a folder, `**` is any number
     of folders, `[ab]` and `[!ab]` one of these signs or none of them. `content_type` is exact or
-    `type/*`. `modified_after_ms` is inclusive, `modified_before_ms` exclusive.
+    `type/*`. `modified_after_ms` is inclusive, `modified_before_ms` exclusive. `authors` are those
+    of `kernel.authors`, of which a file must have one.
     """
 
     classes: frozenset[int] | None = None
@@ -30,6 +31,7 @@ class Filter:
     content_type: str | None = None
     modified_after_ms: int | None = None
     modified_before_ms: int | None = None
+    authors: frozenset[str] | None = None
 
 
 class TranslatedWord(NamedTuple):
