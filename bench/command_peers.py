@@ -33,6 +33,12 @@ class PreparedPeer:
     program: tuple[str, ...]
     home: Path
 
+    @property
+    def version(self) -> str:
+        """What it says of itself, in one line."""
+        _, _, printed = self.run("--version")
+        return printed.strip().partition("\n")[0]
+
     def run(self, words: str, given: str = "") -> tuple[float, float, str]:
         """CPU and wall seconds of one command, and what it printed."""
         used, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()

@@ -66,6 +66,7 @@ def main() -> str:
                 for name, program in programs.items()
                 if program
             }
+            versions = {name: peer.version for name, peer in peers.items()}
             rows = [_measure(trees, homes, after, before, asked.runs) for after, before in COMMANDS]
             for row, (after, _) in zip(rows, COMMANDS, strict=True):
                 row.update(_measure_peers(peers, after, asked.runs))
@@ -73,7 +74,13 @@ def main() -> str:
             for name, tree in trees.items():
                 _run(tree, homes[name], "stop")
     facts = {"python": platform.python_version(), "machine": platform.machine()}
-    found = {"runs": asked.runs, **facts, "load": os.getloadavg()[0], "commands": rows}
+    found = {
+        "runs": asked.runs,
+        **facts,
+        "load": os.getloadavg()[0],
+        "peers": versions,
+        "commands": rows,
+    }
     asked.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     columns = [*trees, *peers]
     return "\n".join(

@@ -31,7 +31,12 @@ class Server:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        environ = {**os.environ, "PECIA_HOME": str(home / "pecia"), "HOME": str(home)}
+        # Nothing else of this shell: a start that may not keep its bytecode compiles every module.
+        environ = {
+            "PATH": os.environ["PATH"],
+            "PECIA_HOME": str(home / "pecia"),
+            "HOME": str(home),
+        }
         command = [sys.executable, "-m", "pecia", "start", str(folder), "--port", str(port)]
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
@@ -77,7 +82,7 @@ def measure(home: Path) -> dict[str, Any]:
         server = Server(home)
         warm.append(server.first_answer_s())
         figures["stop_s"] = server.stop()
-    figures |= {"warm_s": sorted(warm)[len(warm) // 2], "warm_all_s": warm, "warm_target_s": 2}
+    figures |= {"warm_s": sorted(warm)[len(warm) // 2], "warm_all_s": warm, "warm_target_s": 1.2}
     idle = Server(home)
     idle.first_answer_s()
     time.sleep(IDLE_S)

@@ -38,3 +38,11 @@ def test_a_value_that_begins_as_a_flag_does_is_told_how_to_be_written(tmp_path: 
     done = pecia_at(tmp_path, *words, "--dry-run")
     assert done.returncode == 2
     assert "--query=--dry-run" in done.stderr
+
+
+def test_a_long_value_that_is_refused_is_shortened_with_a_mark(tmp_path: Path) -> None:
+    done = Shell(tmp_path, {"PECIA_PORT": "many" * 1250}).run("config")
+    assert done.code == 1
+    assert "port from environment PECIA_PORT: expected a valid integer, got 'manymany" in done.err
+    assert "…" in done.err
+    assert len(done.err) < 1000

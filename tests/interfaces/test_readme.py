@@ -1,6 +1,5 @@
 """The README, run: every command that it prints for one machine, in its order, as printed."""
 
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pecia.app.settings import load_app_settings
+from scripts.readme_walk import printed_commands
 from tests.interfaces.shell import Shell, opened_shell
 from tests.warm.start import pecia
 
@@ -16,18 +16,6 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^## (.+?)$|^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Installing is tested in tests/house/test_installed.py; a team's server in test_cli_commands.py.
-NOT_HERE = {"Start", "Serve a team"}
-
-
-def printed_commands() -> list[str]:
-    section, found = "", list[str]()
-    for heading, language, block in BLOCK.findall(README):
-        section = heading or section
-        if block and not language and section not in NOT_HERE:
-            found += block.splitlines()
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +27,6 @@ def shell() -> Iterator[Shell]:
         editor.write_text('#!/bin/sh\necho "# The first day" > "$1"\n')
         editor.chmod(0o755)
         opened.ok("start", handbook, "--port", 0, "--detach", "--no-ask")
-        opened.ok("source", "crawl", "wiki:handbook", "--wait")
         yield opened
 
 
@@ -47,24 +34,15 @@ def _ours(folder: str, names: list[str]) -> list[str]:
     return [it for it in names if it == ".pecia"]
 
 
-def wait_for_index(shell: Shell) -> None:
-    """Until the handbook is searchable: a reader types slower than a test."""
-    for _ in range(200):
-        found = shell.run("search", "stolen bike", "--json")
-        if found.code == 0:
-            return
-    raise AssertionError("the handbook is not searchable")
-
-
 @pytest.mark.timeout(300)
 def test_every_command_of_the_readme_works_in_the_order_printed(shell: Shell) -> None:
-    commands = printed_commands()
+    # Installing is scripts/readme_walk.py's; a team's server is in test_cli_commands.py.
+    commands = printed_commands(README)
     assert len(commands) > 15
     program = shell.root / "bin" / "pecia"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {" ".join(pecia())} "$@"\n')
     program.chmod(0o755)
-    wait_for_index(shell)
     for command in commands:
         done = subprocess.run(
             command.replace("http://127.0.0.1:7324", shell.lock.url),

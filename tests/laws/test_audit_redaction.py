@@ -188,6 +188,41 @@ def test_a_password_behind_a_key_of_known_shape_is_hidden_too(url: str) -> None:
     assert "SECRETret" not in redact(url.format("sec/SECRETret"))
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ana:{}@git.example:shop/wiki.git",
+        "ana:{}@host.example/shop/wiki.git",
+        "ana:{}@10.0.0.7:5432/shop",
+        "clone ana.b-c:{}@host:a/b, then push",
+        "ana:{}@host.example",
+        '{{"remote": "ana:{}@host.example:a"}}',
+    ],
+)
+@pytest.mark.parametrize("secret", ["7c2Ulp9qTr", "p@ss/w0rd:9x"])
+def test_a_password_of_an_address_without_a_scheme_is_hidden(address: str, secret: str) -> None:
+    kept = redact(address.format(secret))
+    assert secret not in kept
+    assert "host" in kept or "10.0.0.7" in kept or "git.example" in kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mailto:john1985smith@host.example",
+        "from:ana.maria@host.example to:bo@host.example",
+        "git@host.example:shop/wiki.git",
+        "origin:git@host.example:shop/wiki.git",
+        "pecia:1.2.3-rc1@sha256:9f86d081884c7d65",
+        "npm:lodash-es@4.17.21",
+        "at 12:30pm@cafe:main",
+        "see notes: ana@host.example",
+    ],
+)
+def test_an_address_without_a_password_is_kept(text: str) -> None:
+    assert redact(text) == text
+
+
 @settings(max_examples=CASES * 4, deadline=None)
 @given(planted)
 def test_redacting_again_changes_nothing(it: Planted) -> None:

@@ -140,7 +140,8 @@ class App:
 
     async def view_for(self, who: Caller | Operator) -> ToolView:
         """All built-in tools, and the dynamic tools of this caller."""
-        return self.full_view.with_dynamic_tools((await self.dynamic_tools_for(who)).tools)
+        dynamic = await self.dynamic_tools_for(who)
+        return self.full_view.with_dynamic_tools(dynamic.tools, dynamic.withheld)
 
 
 def ensure_home(settings: KernelSettings) -> Path:

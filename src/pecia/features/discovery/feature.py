@@ -106,7 +106,9 @@ def build_discovery_view(
         CALL_TOOL: build_call_tool(),
     }
     names = {**own, **reach.tools, **reach.aliases}
-    return ToolView(MappingProxyType({**tools, **listed}), MappingProxyType(names))
+    return ToolView(
+        MappingProxyType({**tools, **listed}), MappingProxyType(names), withheld=reach.withheld
+    )
 
 
 def require_known_tools(everything: ToolView, lean: Sequence[str]) -> None:

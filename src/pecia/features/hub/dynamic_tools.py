@@ -11,13 +11,14 @@ from uuid import UUID
 
 import anyio
 
-from pecia.features.hub.hub import Hub, RunTool, to_foreign_tool
+from pecia.features.hub.core.tool_name import prefix_name, shorten_name
+from pecia.features.hub.hub import FEATURE, Hub, RunTool, explain_withheld, to_foreign_tool
 from pecia.features.hub.model import StoredTool
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.dynamic_tools import NO_DYNAMIC_TOOLS, DynamicToolList
-from pecia.kernel.tool.model import ForeignTool, ToolResult
+from pecia.kernel.tool.model import ForeignTool, ToolResult, WithheldTool
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -40,7 +41,7 @@ class UpstreamTools:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._seen: OrderedDict[tuple[UUID, UUID], _CacheEntry] = OrderedDict()
-        self._lists: OrderedDict[tuple[int, ...], DynamicToolList] = OrderedDict()
+        self._lists: OrderedDict[tuple[object, ...], DynamicToolList] = OrderedDict()
         self._tools: OrderedDict[tuple[UUID, str, str, str], ForeignTool] = OrderedDict()
 
     async def of(self, caller: Caller) -> DynamicToolList:
@@ -64,13 +65,16 @@ class UpstreamTools:
             del self._seen[key]
 
     def _intern_list(self, caller: Caller, kept: Sequence[StoredTool]) -> DynamicToolList:
-        tools = tuple(self.intern_tool(caller.tenant_id, it) for it in kept if _is_callable(it))
-        if not tools:
-            return NO_DYNAMIC_TOOLS
-        key = tuple(map(id, tools))
-        return _lru_put(
-            self._lists, key, self._lists.get(key) or DynamicToolList(tools), MAX_CACHED_LISTS
+        reachable = [it for it in kept if it.is_enabled and it.is_open]
+        tools = tuple(
+            self.intern_tool(caller.tenant_id, it) for it in reachable if it.state == "approved"
         )
+        withheld = [it for it in reachable if it.state != "approved"]
+        if not reachable:
+            return NO_DYNAMIC_TOOLS
+        key = (*map(id, tools), *((it.server, it.name, it.state) for it in withheld))
+        made = self._lists.get(key) or DynamicToolList(tools, _by_each_name(withheld))
+        return _lru_put(self._lists, key, made, MAX_CACHED_LISTS)
 
     def intern_tool(self, tenant_id: UUID, kept: StoredTool) -> ForeignTool:
         """One object per tool: compiled validators are cached by identity."""
@@ -85,8 +89,15 @@ class UpstreamTools:
         return run
 
 
-def _is_callable(kept: StoredTool) -> bool:
-    return kept.is_enabled and kept.is_open and kept.state == "approved"
+def _by_each_name(withheld: Sequence[StoredTool]) -> dict[str, WithheldTool]:
+    """Tools that are not as approved, by the names that they have or would get."""
+    named: dict[str, WithheldTool] = {}
+    for it in withheld:
+        own = it.exposed or shorten_name(it.name)
+        prefixed = prefix_name(it.server, it.name)
+        for name in (own, prefixed, *(f"{FEATURE}{mark}{own}" for mark in ("__", ".", "_"))):
+            named.setdefault(name, explain_withheld(it))
+    return named
 
 
 def _lru_put(kept: OrderedDict[K, V], key: K, value: V, limit: int) -> V:

@@ -31,7 +31,7 @@ from pecia.kernel.errors import (
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.logs import Log
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import ForeignTool, ToolResult
+from pecia.kernel.tool.model import ForeignTool, ToolResult, WithheldTool
 from pecia.kernel.tool.suggestion import nearest_names, suggest_name
 
 RunTool: TypeAlias = Callable[[Call, Mapping[str, Json]], Awaitable[ToolResult]]
@@ -269,17 +269,21 @@ def require_approved(kept: StoredTool) -> None:
     """Refuse a tool that is not as approved."""
     if kept.state == "approved":
         return
+    held = explain_withheld(kept)
+    raise Forbidden(held.reason, tool=held.name, state=kept.state, hint=held.hint)
+
+
+def explain_withheld(kept: StoredTool) -> WithheldTool:
+    """Why a tool that is not as approved cannot be called, and the command that leads on."""
     said = {
         "new": "is new and not approved yet",
         "changed": "has changed since it was approved",
         "gone": "is no longer there",
     }[kept.state]
-    raise Forbidden(
-        f"{kept.name} of {kept.server} {said}",
-        tool=kept.name,
-        state=kept.state,
-        hint="An administrator reviews and approves it: hub.approve_tools.",
-    )
+    review = f"hub.approve_tools, pecia hub approve {kept.server} --tools {kept.name}"
+    look = f"An administrator sees what it has: pecia hub check {kept.server}"
+    hint = look if kept.is_gone else f"An administrator reviews and approves it: {review}"
+    return WithheldTool(kept.name, f"{kept.name} of {kept.server} {said}", hint)
 
 
 def require_capability(line: UpstreamConnection, server: UpstreamServer, method: str) -> None:

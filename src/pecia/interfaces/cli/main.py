@@ -170,6 +170,7 @@ def _unknown_command(words: Sequence[str]) -> "PeciaError":
 
 
 def _report_failure(terminal: "Terminal", error: Exception, words: Sequence[str]) -> int:
+    from pecia.interfaces.cli.output.failure import explain_unwritable
     from pecia.interfaces.cli.output.terminal import CommandUsageError
     from pecia.kernel.errors import PeciaError
 
@@ -181,25 +182,9 @@ def _report_failure(terminal: "Terminal", error: Exception, words: Sequence[str]
         return terminal.print_error(_with_way_on(cause, words))
     if (code := _typer_failure(terminal, error)) is not None:
         return code
-    if isinstance(cause, OSError) and (unwritable := _unwritable(cause)):
+    if isinstance(cause, OSError) and (unwritable := explain_unwritable(cause)):
         return terminal.print_error(unwritable)
     return terminal.print_crash(cause if isinstance(cause, Exception) else error)
-
-
-def _unwritable(error: OSError) -> "PeciaError | None":
-    """A disk that takes nothing: which file, why, and the way on; None for other failures."""
-    import errno
-
-    from pecia.kernel.errors import Unavailable
-
-    if error.errno not in (errno.EROFS, errno.ENOSPC, errno.EDQUOT) or error.filename is None:
-        return None
-    why = (error.strerror or "it failed").lower()
-    return Unavailable(
-        f"{error.filename} cannot be written: {why}",
-        path=str(error.filename),
-        hint="make room or make it writable, or use another home: PECIA_HOME=/PATH",
-    )
 
 
 def _with_way_on(error: "PeciaError", words: Sequence[str]) -> "PeciaError":

@@ -34,7 +34,11 @@ from pecia.interfaces.http.routes.health import Health
 from pecia.interfaces.http.routes.metrics import CallMetrics, MetricsHandler
 from pecia.interfaces.http.routes.openapi import build_document
 from pecia.interfaces.http.routes.resource_metadata import metadata_paths
-from pecia.interfaces.http.routes.status import settings_handler, status_handler
+from pecia.interfaces.http.routes.status import (
+    indexes_handler,
+    settings_handler,
+    status_handler,
+)
 from pecia.interfaces.http.routes.tool_list import tool_info_handler, tool_list_handler
 from pecia.interfaces.http.routes.tools import API, dynamic_tool_endpoint, tool_paths
 from pecia.kernel.settings.kernel import KernelSettings
@@ -111,6 +115,7 @@ def _builtin_paths(
         "/readyz": health.ready,
         DESIGN_PATH: serve_design,
         f"{API}/docs": docs_page(app),
+        f"{API}/indexes": indexes_handler(app, authenticator),
         f"{API}/openapi.json": _openapi(app),
         f"{API}/settings": settings_handler(app, authenticator),
         f"{API}/status": status_handler(app, authenticator),

@@ -127,9 +127,13 @@ async def tail(tx: Transaction, tenant_id: UUID, after: int, limit: int) -> Chan
     return ChangeBatch(tuple(rows), rows[-1].n if rows else after, trimmed=False, epoch=now.epoch)
 
 
-async def list_file_ids(tx: Transaction, tenant_id: UUID, after: int, limit: int) -> list[int]:
+async def list_file_ids(
+    tx: Transaction, tenant_id: UUID, after: int, upto: int, limit: int
+) -> list[int]:
     """The ids of files, in order, to rebuild an index."""
-    rows = await tx.fetch_all(SQL["files_after"], tenant_id=tenant_id, after=after, limit=limit)
+    rows = await tx.fetch_all(
+        SQL["files_after"], tenant_id=tenant_id, after=after, upto=upto, limit=limit
+    )
     return [row["id"] for row in rows]
 
 

@@ -20,7 +20,8 @@ SELECT k.n, c.file_id FROM (
  ORDER BY k.n, c.file_id;
 
 -- name: files_after
-SELECT id FROM kernel.file WHERE tenant_id = %(tenant_id)s AND id > %(after)s ORDER BY id LIMIT %(limit)s;
+SELECT id FROM kernel.file WHERE tenant_id = %(tenant_id)s AND id > %(after)s AND id <= %(upto)s
+ ORDER BY id LIMIT %(limit)s;
 
 -- name: documents
 SELECT f.id AS file_id, f.acl_id, f.source_id, f.key, f.content_type, f.modified_at, f.title, f.language,

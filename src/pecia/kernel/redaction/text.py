@@ -44,6 +44,16 @@ _PROSE = frozenset(
 )
 """After a colon these begin a sentence, as our own messages do."""
 
+_NO_LOGINS = frozenset(
+    (
+        *("mailto", "mail", "email", "e-mail", "to", "cc", "bcc", "from", "sender", "contact"),
+        *("author", "user", "by", "sip", "sips", "xmpp", "acct"),
+    )
+)
+"""Before the colon of an address of a person, not of a machine."""
+_DIGESTS = frozenset(("sha256", "sha384", "sha512", "md5"))
+"""After the `@` of an image of a container."""
+
 # Without one of these no rule can match. Looking for fixed words costs a tenth of any pattern.
 _HINTS = (
     *("pass", "pwd", "secret", "token", "key", "auth", "cookie", "bearer", "basic", "credential"),
@@ -64,6 +74,8 @@ def redact(text: str) -> str:
     """The text, its secrets replaced. Doing it again changes nothing."""
     low = text.lower()
     has_command = "-" in low and _has_any(low, PROGRAM_NAMES)
+    if "@" in low and ":" in low:
+        text = _login().sub(_redact_login, text)
     if not has_command and not _has_any(low, _HINTS) and not _has_any(low, _FLAGS):
         return text
     for rule in _rules():
@@ -181,6 +193,29 @@ def _addresses() -> tuple[Shape, ...]:
             rf"\1{REDACTED}\2",
         ),
     )
+
+
+# Compiled at first use, as the rules are.
+@cache
+def _login() -> re.Pattern[str]:
+    """`user:password@host`, as people type it where a URL is asked for: without its scheme.
+
+    One start for a run without blanks: nothing of a name may stand before it. After a slash it is
+    a URL, which has rules of its own.
+    """
+    host = r"([A-Za-z][\w.-]{0,252}|\d{1,3}(?:\.\d{1,3}){3})(?![\w.-])([:/]?)"
+    return re.compile(
+        rf"(?<![\w.@:/%+\]-])([A-Za-z_][\w.+-]{{0,100}}):(?![\\/])([^\s\"'<>]{{6,1000}})@{host}"
+    )
+
+
+def _redact_login(found: re.Match[str]) -> str:
+    """Followed by a path or a port it is a password; else where no name looks like it."""
+    name, secret, host, mark = found.groups()
+    is_name = not mark and (len(secret) < 8 or not any(it.isdigit() for it in secret))
+    if name.lower() in _NO_LOGINS or host.lower() in _DIGESTS or is_name:
+        return found[0]
+    return f"{name}:{REDACTED}@{host}{mark}"
 
 
 def _lines() -> tuple[Shape, ...]:

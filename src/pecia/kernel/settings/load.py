@@ -27,7 +27,7 @@ from pecia.kernel.settings.layers.values import (
     warn_unknown_variables,
 )
 from pecia.kernel.settings.model import SettingsSection
-from pecia.kernel.settings.problem import SettingProblem, raise_problems
+from pecia.kernel.settings.problem import SettingProblem, describe_value, raise_problems
 
 P = TypeVar("P", bound=SettingsSection)
 
@@ -105,7 +105,7 @@ class _Bad:
     expected: str
 
     def problem(self) -> SettingProblem:
-        got = "a secret" if self.given.shown is None else repr(self.given.shown)
+        got = "a secret" if self.given.shown is None else describe_value(self.given.shown)
         name = self.given.known.name
         return SettingProblem(
             name,

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from pecia.kernel.errors import InvalidInput, Json
 
+MAX_SHOWN_CHARS = 100
+
 
 @dataclass(frozen=True, slots=True)
 class SettingProblem:
@@ -19,6 +21,12 @@ class SettingProblem:
     is_unknown: bool = False
     is_shared: bool = False
     """It stands in a section that others read too, and is kept there."""
+
+
+def describe_value(value: object) -> str:
+    """A refused value as an error shows it: bounded, whatever was given."""
+    shown = repr(value)
+    return shown if len(shown) <= MAX_SHOWN_CHARS else f"{shown[:MAX_SHOWN_CHARS]}…"
 
 
 def raise_problems(problems: Sequence[SettingProblem]) -> None:

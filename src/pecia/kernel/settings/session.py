@@ -11,10 +11,9 @@ from pecia.kernel.settings.catalog import KnownSetting, SettingsCatalog, build_c
 from pecia.kernel.settings.layers.convert import NotApplicable
 from pecia.kernel.settings.load import describe_expected
 from pecia.kernel.settings.model import SettingsSection
+from pecia.kernel.settings.problem import describe_value
 
 P = TypeVar("P", bound=SettingsSection)
-
-MAX_SHOWN_CHARS = 100
 
 
 def apply_session(
@@ -52,7 +51,7 @@ def _value(known: KnownSetting, name: str, raw: Json) -> object:
             raise NotApplicable from None
         is_parsed = isinstance(error, ValidationError)
         expected = describe_expected(error) if is_parsed else str(error)
-        got = "a secret" if known.about.secret else repr(raw)[:MAX_SHOWN_CHARS]
+        got = "a secret" if known.about.secret else describe_value(raw)
         raise InvalidFormat(
             f"{name} of this session: expected {expected}, got {got}",
             field=name,

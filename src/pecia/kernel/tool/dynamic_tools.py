@@ -1,11 +1,12 @@
 """Tools that come and go at run time, and differ by caller. Types only: a feature lists them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.model import AnyTool, WithheldTool
 
 CHANNEL = "pecia_tools"
 """NOTIFY channel of changed tools; the payload is the tenant."""
@@ -14,9 +15,11 @@ CHANNEL = "pecia_tools"
 # Compared by identity, which makes it a cheap key.
 @dataclass(frozen=True, slots=True, eq=False)
 class DynamicToolList:
-    """Tools in order. The same object as long as nothing changed."""
+    """Tools in order, and by name those that exist and may not be called yet. The same object as
+    long as nothing changed."""
 
     tools: tuple[AnyTool, ...] = ()
+    withheld: Mapping[str, WithheldTool] = field(default_factory=dict[str, WithheldTool])
 
 
 NO_DYNAMIC_TOOLS = DynamicToolList()

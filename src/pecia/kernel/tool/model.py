@@ -268,3 +268,12 @@ class Completion:
 
 
 Complete: TypeAlias = Callable[[Call, str, str, Mapping[str, str]], Awaitable[Completion]]
+
+
+@dataclass(frozen=True, slots=True)
+class WithheldTool:
+    """A tool that exists and is refused: why, and what to do about it. Never listed."""
+
+    name: str
+    reason: str
+    hint: str

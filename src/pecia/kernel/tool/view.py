@@ -2,14 +2,21 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from pecia.kernel.errors import Conflict, InvalidEnum, Json, ToolNotFound
+from pecia.kernel.errors import (
+    Conflict,
+    Forbidden,
+    InvalidEnum,
+    Json,
+    PeciaError,
+    ToolNotFound,
+)
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.former_names import current_toolset, former_toolsets
-from pecia.kernel.tool.model import AnyTool, ForeignTool, Tool
+from pecia.kernel.tool.model import AnyTool, ForeignTool, Tool, WithheldTool
 from pecia.kernel.tool.suggestion import nearest_names, suggest_name
 
 NamingPolicy: TypeAlias = Literal["prefix", "first-wins", "error"]
@@ -23,6 +30,8 @@ class ToolView:
     aliases: Mapping[str, AnyTool] = field(default_factory=dict[str, AnyTool])
     absent: Callable[[str], ToolNotFound] | None = None
     """Makes the error for an unknown name, where a reference prescribes one."""
+    withheld: Mapping[str, WithheldTool] = field(default_factory=dict[str, WithheldTool])
+    """By each of its names, a tool that is refused with a reason."""
 
     def lookup(self, name: str) -> AnyTool | None:
         """The tool of that name or alias; None where there is none."""
@@ -35,8 +44,10 @@ class ToolView:
             raise self.not_found(name)
         return tool
 
-    def not_found(self, name: str) -> ToolNotFound:
-        """The error for an unknown name, with the names nearest to it."""
+    def not_found(self, name: str) -> PeciaError:
+        """The error for a name that reaches no tool: why it is withheld, or the nearest names."""
+        if held := self.withheld.get(name):
+            return Forbidden(held.reason, tool=held.name, hint=held.hint)
         if self.absent is not None:
             return self.absent(name)
         available: list[Json] = [*nearest_names(name, self.tools)]
@@ -48,14 +59,17 @@ class ToolView:
     def has(self, name: str) -> bool:
         return self.lookup(name) is not None
 
-    def with_dynamic_tools(self, dynamic: Sequence[AnyTool]) -> "ToolView":
+    def with_dynamic_tools(
+        self, dynamic: Sequence[AnyTool], withheld: Mapping[str, WithheldTool] | None = None
+    ) -> "ToolView":
         """With these as well, under their own names; none shadows a built-in tool."""
         more = {it.name: it for it in dynamic if not self.has(it.name)}
         names = _stable_aliases([*more.values()])
         also = {
             name: it for it in more.values() if isinstance(it, ForeignTool) for name in it.aliases
         }
-        return _view({**self.tools, **more}, {**also, **names, **self.aliases})
+        view = _view({**self.tools, **more}, {**also, **names, **self.aliases})
+        return replace(view, withheld=withheld or {})
 
     def for_agents(self) -> "ToolView":
         """The same tools, each in its lean form if it has one."""
@@ -63,6 +77,7 @@ class ToolView:
             MappingProxyType({name: _lean(tool) for name, tool in self.tools.items()}),
             MappingProxyType({name: _lean(tool) for name, tool in self.aliases.items()}),
             self.absent,
+            self.withheld,
         )
 
     def narrow(
@@ -87,14 +102,12 @@ class ToolView:
             and not (name in exclude or _is_one_of(tool, exclude, self.aliases))
             and (tool.read_only or not read_only)
         }
-        return _view(keep, self.aliases)
+        return replace(_view(keep, self.aliases), withheld=self.withheld)
 
     def for_caller(self, caller: Caller) -> "ToolView":
         """The tools within this caller's scopes. Names are the same for every caller."""
-        return _view(
-            {name: tool for name, tool in self.tools.items() if may_call(caller, tool)},
-            self.aliases,
-        )
+        mine = {name: tool for name, tool in self.tools.items() if may_call(caller, tool)}
+        return replace(_view(mine, self.aliases), withheld=self.withheld)
 
 
 def may_call(caller: Caller, tool: AnyTool) -> bool:

@@ -14,6 +14,7 @@ from pecia.kernel.errors import (
     OutOfRange,
     PeciaError,
     ToolNotFound,
+    UpstreamError,
     iter_errors,
 )
 
@@ -89,6 +90,15 @@ def test_a_refusal_of_a_server_is_the_same_error_here() -> None:
     error = error_from_document({"error": told.payload()})
     assert type(error) is OutOfRange
     assert error.payload() == told.payload()
+
+
+@pytest.mark.parametrize("is_retryable", [True, False])
+def test_whether_to_try_again_is_as_the_server_said(is_retryable: bool) -> None:
+    """Of one class some may be tried again and some not."""
+    told = UpstreamError("files.move reported a failure", retryable=is_retryable).payload()
+    error = error_from_document({"error": told})
+    assert error is not None
+    assert error.payload() == told
 
 
 @pytest.mark.parametrize("kind", [it.code.name for it in iter_errors()])

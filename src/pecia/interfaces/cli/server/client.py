@@ -144,7 +144,9 @@ def error_from_document(document: Any) -> PeciaError | None:
     facts = dict(cast(Mapping[str, Any], payload))
     kind = _error_class(str(facts.pop("code", "")))
     message = str(facts.pop("message", "refused"))
-    facts.pop("retryable", None)
+    if facts.get("retryable") == kind.code.retryable:
+        # The class says so already; what the server said of this one error stays.
+        del facts["retryable"]
     error = kind.__new__(kind)
     # Not through its constructor, which may require fields that this server did not send.
     PeciaError.__init__(error, message, **facts)

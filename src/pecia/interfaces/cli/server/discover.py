@@ -1,5 +1,6 @@
 """Finds the running server of a home. Asks the server; a pid is never trusted."""
 
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -42,11 +43,20 @@ def find_running_server(home: Path, *, limit_s: float = HEALTH_TIMEOUT_S) -> Run
     if not is_claimed(home):
         # After a crash another program may listen where the lock still points, and would be sent
         # tokens and keys.
-        remove_lock(path, instance=lock.instance if lock else None)
+        _remove_stale_lock(path, lock)
         return None
     if lock is not None and (health := probe_health(lock, limit_s=limit_s)):
         return RunningServer(lock, health)
     return None
+
+
+def _remove_stale_lock(path: Path, lock: ServerLock | None) -> None:
+    try:
+        remove_lock(path, instance=lock.instance if lock else None)
+    except OSError as error:
+        # A home that cannot be written keeps it: nothing is sent to where it points.
+        if error.errno != errno.EROFS:
+            raise
 
 
 def find_folder_lock(folder: Path) -> ServerLock | None:

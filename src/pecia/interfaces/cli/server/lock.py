@@ -4,6 +4,7 @@ A lock file proves nothing. Whether the server is alive is checked with a reques
 may serve a home by an OS file lock (flock) that the serving process holds.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -148,7 +149,7 @@ def claim_home(home: Path) -> Generator[bool]:
 def is_claimed(home: Path) -> bool:
     """Whether some process serves the home, or is about to. Creates nothing."""
     try:
-        handle = os.open(home / CLAIM_NAME, os.O_RDWR | os.O_CLOEXEC)
+        handle = _open_claim(home / CLAIM_NAME)
     except (FileNotFoundError, NotADirectoryError):
         return False
     try:
@@ -163,6 +164,16 @@ def is_claimed_by_us(home: Path) -> bool:
         found = (home / CLAIM_NAME).lstat()
         return found.st_uid == os.geteuid() and not found.st_mode & 0o077 and is_claimed(home)
     return False
+
+
+def _open_claim(path: Path) -> int:
+    """A descriptor to try the lock with. NFS grants an exclusive one only where it may write."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _field_values(lock: ServerLock) -> Iterator[tuple["Field[Any]", object]]:

@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from pecia.interfaces.cli.output.failure import explain_unwritable
 from pecia.interfaces.cli.output.terminal import EXIT_FAILED, Terminal
 from pecia.interfaces.mcp.transport.stdio.relay import refuse_requests
 from pecia.kernel.errors import InternalError, PeciaError
@@ -11,7 +12,7 @@ from pecia.kernel.errors import InternalError, PeciaError
 
 def fail_session(terminal: Terminal, error: Exception) -> typer.Exit:
     """The exit to raise, after printing the reason and answering the first request."""
-    known = error if isinstance(error, PeciaError) else _internal_error(error)
+    known = error if isinstance(error, PeciaError) else _explain(error)
     print_failure(terminal, known)
     answer_first_request(known)
     return typer.Exit(EXIT_FAILED)
@@ -36,5 +37,6 @@ def end_session(terminal: Terminal, refused: str | None) -> None:
         raise typer.Exit(EXIT_FAILED)
 
 
-def _internal_error(error: Exception) -> PeciaError:
-    return InternalError(f"{type(error).__name__}: {error}", hint="pecia doctor")
+def _explain(error: Exception) -> PeciaError:
+    unwritable = explain_unwritable(error) if isinstance(error, OSError) else None
+    return unwritable or InternalError(f"{type(error).__name__}: {error}", hint="pecia doctor")

@@ -112,6 +112,8 @@ class ToolHandler:
         view = await self.app.view_for(who)
         feature, name = request.path_params["room"], request.path_params["tool"]
         tool = view.lookup(f"{feature}__{name}")
+        if tool is None and f"{feature}__{name}" in view.withheld:
+            return f"{feature}__{name}", None, view
         if tool is None or (request.method != "POST" and not may_get(tool)):
             # No tool has a slash in its name: the call is refused and audited like any other.
             return f"{feature}/{name}", None, view

@@ -149,7 +149,9 @@ class EndpointViews:
             cipher = options or cipher_options(self._app.settings, {})
             return cipher_view(self._app.tools, dynamic_tools.tools, cipher)
         base = self._base_view(endpoint)
-        return base.with_dynamic_tools(dynamic_tools.tools) if dynamic_tools.tools else base
+        if dynamic_tools is NO_DYNAMIC_TOOLS:
+            return base
+        return base.with_dynamic_tools(dynamic_tools.tools, dynamic_tools.withheld)
 
     def _base_view(self, endpoint: McpEndpoint) -> ToolView:
         if endpoint.toolset in (DISCOVERY, ALL):

@@ -1,7 +1,7 @@
 -- Queries of index writers beside the change log, all in system transactions.
 
--- name: file_count
-SELECT count(*) FROM kernel.file WHERE tenant_id = %(tenant_id)s;
+-- name: files
+SELECT count(*) AS count, COALESCE(max(id), 0) AS last_id FROM kernel.file WHERE tenant_id = %(tenant_id)s;
 
 -- name: chunk_count
 SELECT COALESCE(sum(chunk_count), 0)::bigint FROM kernel.file WHERE tenant_id = %(tenant_id)s;

@@ -166,13 +166,20 @@ class IndexWriter:
     async def iter_documents(
         self, progress: ReportIndexProgress = ignore_progress
     ) -> AsyncGenerator[list[FileDocuments]]:
-        """Every file of the tenant, in batches, each as of when it is read."""
+        """Every file that the tenant has now, in batches, each as of when it is read.
+
+        Not those that come meanwhile: a build would follow a crawl to its end, and nothing be found
+        until then.
+        """
         async with self.store.system() as tx:
-            of: int = await tx.fetch_value(SQL["file_count"], tenant_id=self.tenant_id)
+            files_now = await tx.fetch_one(SQL["files"], "no tenant", tenant_id=self.tenant_id)
+        of, upto = int(files_now["count"]), int(files_now["last_id"])
         done = last = 0
         while True:
             async with self.store.system() as tx:
-                file_ids = await changelog.list_file_ids(tx, self.tenant_id, last, FILES_PER_READ)
+                file_ids = await changelog.list_file_ids(
+                    tx, self.tenant_id, last, upto, FILES_PER_READ
+                )
                 files = await changelog.load_file_documents(tx, self.tenant_id, file_ids)
             if not file_ids:
                 return

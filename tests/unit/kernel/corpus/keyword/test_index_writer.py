@@ -1,6 +1,7 @@
 """An index follows its store, whatever happens between them."""
 
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from pathlib import Path
 from uuid import uuid4
 
@@ -88,6 +89,21 @@ async def test_what_is_put_changed_moved_and_removed_is_so_in_the_index(
     async with ground.writing(ground.ana) as tx:
         await purge(tx, SOURCE)
     assert (await caught_up(keeper)).count() == 0
+
+
+async def test_a_first_index_is_searched_while_files_keep_coming(
+    ground: CorpusFixture, keeper: IndexWriter
+) -> None:
+    """A build ends with the files that were there when it began; the log has the others."""
+    await ground.put("a.md", "herons nest in reeds")
+    read = 0
+    async with aclosing(keeper.iter_documents()) as batches:
+        async for files in batches:
+            read += len(files)
+            assert read < 5, "it follows a crawl to its end"
+            await ground.put(f"{read}.md", "lanterns hang in the harbour")
+    assert read == 1
+    assert found(await caught_up(keeper), "lantern") == 1
 
 
 async def test_a_log_trimmed_beyond_the_index_makes_it_build_anew(

@@ -2,16 +2,21 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
 import typer
 
 from pecia.interfaces.cli.output.progress import progress_bar
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import EXIT_FAILED, Terminal, terminal_of
+from pecia.interfaces.cli.server.client import API, ServerClient
+from pecia.interfaces.cli.server.credentials import read_owner_token
+from pecia.interfaces.cli.server.discover import find_running_server
 from pecia.interfaces.cli.server.home import require_home
-from pecia.interfaces.cli.settings import load_settings
-from pecia.kernel.errors import Json
+from pecia.interfaces.cli.settings import find_home, load_settings
+from pecia.kernel.errors import Json, NotFound, PeciaError
 from pecia.kernel.settings.account import login_name
 
 if TYPE_CHECKING:
@@ -31,6 +36,10 @@ def add_to(app: typer.Typer) -> None:
 
 def status(ctx: typer.Context, tenant: str | None = TENANT) -> None:
     """Show the position, content and disk size of each index."""
+    terminal = terminal_of(ctx)
+    if (document := _ask_server(find_home(terminal), tenant)) is not None:
+        terminal.print_result(document, lambda it: show_document(it, document))
+        return
 
     async def show_status(
         maintenance: "IndexMaintenance", of: "IndexTenant", _: IndexProgress
@@ -71,6 +80,24 @@ def repair(ctx: typer.Context, tenant: str | None = TENANT) -> None:
         return await maintenance.repair(of, report)
 
     _run_maintenance(ctx, tenant, fix, repairs_node=True)
+
+
+def _ask_server(home: Path, tenant: str | None) -> dict[str, Json] | None:
+    """What the owner's running server says; None where only the database can tell."""
+    found = find_running_server(home)
+    if found is None:
+        return None
+    client = ServerClient(found.lock.url, read_owner_token(home))
+    query = f"?tenant={quote(tenant, safe='')}" if tenant else ""
+    try:
+        return cast(dict[str, Json], client.get(f"{API}/indexes{query}"))
+    except NotFound as error:
+        if "tenant" in error.fields:
+            raise
+        # A server of another version, which has no such page.
+        return None
+    except PeciaError:
+        return None
 
 
 _MaintenanceAction = Callable[["IndexMaintenance", "IndexTenant", IndexProgress], Awaitable[Any]]

@@ -3,6 +3,8 @@
 import html
 import re
 import shlex
+import time
+from collections.abc import Callable
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -16,6 +18,9 @@ from pecia.kernel.errors import Json
 TOOL = "lake.search_content"
 SCHEME = "pecia://file/"
 FILTERS = ("mode", "path", "content_type", "modified_after", "modified_before", "cursor")
+ASK_AGAIN = "search again shortly"
+"""What the tool advises while a source is being crawled and a worker runs."""
+MAX_WAIT_S, POLL_INTERVAL_S = 15.0, 0.25
 _MARK = re.compile(r"</?mark>")
 
 
@@ -27,7 +32,10 @@ def search(terminal: Terminal, given: CommandArguments) -> int:
         **{it: given[it] for it in FILTERS if given[it] is not None},
     }
     with open_backend(terminal) as tools:
-        answer = cast(dict[str, Any], tools.call(tools.find_tool(TOOL), arguments))
+        tool = tools.find_tool(TOOL)
+        answer = _ask_again_while_crawled(
+            terminal, lambda: cast(dict[str, Any], tools.call(tool, arguments))
+        )
     document = search_document(str(arguments["query"]), answer)
     terminal.print_result(document, lambda it: _show_hits(it, document))
     for it in cast(list[dict[str, Any]], document["more"]):
@@ -36,6 +44,23 @@ def search(terminal: Terminal, given: CommandArguments) -> int:
     for it in cast(list[str], document["degraded"]):
         terminal.info(f"warning: {it}")
     return 0 if document["hits"] and not document["unlikely"] else 1
+
+
+def _ask_again_while_crawled(
+    terminal: Terminal, ask: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """The answer; where there is none because files are still being read, a later one."""
+    answer, until = ask(), time.monotonic() + MAX_WAIT_S
+    if _may_come(answer):
+        terminal.info("nothing found yet, and files are still being read: asking again…")
+    while _may_come(answer) and time.monotonic() < until:
+        time.sleep(POLL_INTERVAL_S)
+        answer = ask()
+    return answer
+
+
+def _may_come(answer: dict[str, Any]) -> bool:
+    return not answer["hits"] and any(ASK_AGAIN in it for it in answer.get("degraded", []))
 
 
 def search_document(query: str, answer: dict[str, Any]) -> dict[str, Json]:
@@ -118,10 +143,11 @@ COMMANDS = {
         search,
         "Search everything that you may see: files, documents and memories. Exits with 1 when\n"
         "nothing is found, or nothing that is likely to answer: then a terminal shows the nearest\n"
-        "passages, and a pipe none. --json: query, hits (title, source, path, uri, page, passage,\n"
-        "matches, rank, match from 0 to 1), unlikely, more (files with more hits than are shown\n"
-        "of one: source, path, passages), next_cursor, degraded. In a pipe, or with --plain: a\n"
-        "line for each hit, with tabs between place, page, title and passage.",
+        "passages, and a pipe none. While files are still being read, it asks again when nothing\n"
+        "is found, for up to 15 seconds. --json: query, hits (title, source, path, uri, page,\n"
+        "passage, matches, rank, match from 0 to 1), unlikely, more (files with more hits than\n"
+        "are shown of one: source, path, passages), next_cursor, degraded. In a pipe, or with\n"
+        "--plain: a line for each hit, with tabs between place, page, title and passage.",
         {
             "words": {
                 "type": "array",
