@@ -351,6 +351,39 @@ async def test_a_renamed_folder_moves_everything_in_one_call(space: Space) -> No
     assert dead["deadLinks"] == []
 
 
+async def test_a_folder_of_attachments_alone_is_renamed_with_the_links_to_them(
+    space: Space,
+) -> None:
+    space.write({"top.md": "![p](media/in/p.png)\n", "media/in/p.png": b"-"})
+    done = await space.ask("rename_folder", fromFolder="media", toFolder="pictures")
+    assert not done.is_error
+    assert (done.value["renamed"], done.value["movedFiles"]) == ([], 1)
+    assert "1 other files moved" in done.text
+    assert (space.folder / "pictures/in/p.png").read_bytes() == b"-"
+    assert not (space.folder / "media").exists()
+    assert space.read("top.md") == "![p](pictures/in/p.png)\n"
+    versions = await space.value("get_history", docName="top")
+    assert versions["entries"][0]["message"].startswith("rename: media -> pictures")
+    taken = await space.ask("rename_folder", fromFolder="pictures", toFolder="top.md")
+    assert taken.is_error
+    assert (space.folder / "pictures/in/p.png").exists()
+
+
+async def test_files_that_cannot_be_documents_are_named_with_the_reason(space: Space) -> None:
+    space.write({"fine.md": "x\n", "docs/fine.txt": "x\n"})
+    await space.value("list_documents")
+    # A byte of a name that is not UTF-8, as Python reads it from the disk.
+    space.write({"docs/caf\udce9.md": "x\n"})
+    listed = await space.ask("list_documents")
+    assert [it["docName"] for it in listed.value["documents"]] == ["fine"]
+    assert listed.value["unreadable"] == [
+        {"path": "docs/caf\\udce9.md", "reason": "the name is not UTF-8"}
+    ]
+    await space.admin("set_source", trim_mode="per_file")
+    await space.admin("grant", folder="docs/", to="user:bo", role="reader")
+    assert "unreadable" not in (await space.ask_as_bo("list_documents")).value
+
+
 async def test_a_rename_that_cannot_be_changes_nothing(space: Space) -> None:
     space.write({"a.md": "[[b]]\n", "b.md": "b\n", "d/c.md": "c\n", "x.txt": "x", "f/y.txt": "y"})
     for arguments, code in (

@@ -96,6 +96,21 @@ async def test_addresses_of_a_site_are_links_where_the_project_says_so(space: Sp
     )
 
 
+async def test_an_address_of_a_site_keeps_its_trailing_slash(space: Space) -> None:
+    space.write(
+        {
+            ".pecia/config.yml": "links:\n  roots: {/en: docs/en}\n",
+            "docs/en/guide.md": "# Guide\n",
+            "docs/en/parts/index.md": "# Parts\n",
+            "docs/en/more.md": "[g](/en/guide/) [p](/en/parts/#x)\n",
+        }
+    )
+    await space.value("rename_document", docName="docs/en/guide", newDocName="docs/en/manual")
+    assert space.read("docs/en/more.md") == "[g](/en/manual/) [p](/en/parts/#x)\n"
+    await space.value("rename_document", docName="docs/en/parts/index", newDocName="docs/en/list")
+    assert space.read("docs/en/more.md") == "[g](/en/manual/) [p](/en/list/#x)\n"
+
+
 @pytest.mark.requirement(
     "wiki.graph.hubs",
     "wiki.graph.orphans",

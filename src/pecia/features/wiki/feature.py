@@ -73,7 +73,7 @@ def wiki_feature(
     store = roots.store
     configs = ConfigFiles(store, expand_user(Path(settings.user_file), "wiki.user_file"))
     ways = PreviewSettings(settings.desktop_links, settings.preview_base_url)
-    it = Wiki(store, corpus, configs, versions, roots, ways)
+    it = Wiki(store, corpus, configs, versions, roots, ways, settings.start_wait_s)
     live = LiveServer(it, LiveLimits.from_settings(settings))
     reconciler = SpaceReconciler(it, remotes.access)
     syncing = sync_job(reconciler)
@@ -114,7 +114,7 @@ def wiki_feature(
 @asynccontextmanager
 async def _lifespan(live: LiveServer, sync: SpaceSync) -> AsyncGenerator[None]:
     try:
-        async with live.lifespan():
+        async with sync.work.lifespan(), live.lifespan():
             yield
     finally:
         sync.close()

@@ -10,17 +10,23 @@ from uuid import UUID
 
 import anyio
 
-from pecia.features.wiki.core.document import decode_any_charset, document_facts, extract_document
+from pecia.features.wiki.core.document import (
+    decode_any_charset,
+    document_facts,
+    extract_document,
+    with_title,
+)
 from pecia.features.wiki.core.metadata import DocumentMetadata, parse_metadata
 from pecia.features.wiki.storage.disk import FileStamp
 from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.compute.pool import compute
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.corpus.catalog.texts import ExtractedText, with_chunks
-from pecia.kernel.errors import PayloadTooLarge, Unavailable
+from pecia.kernel.errors import PayloadTooLarge, PeciaError, Unavailable
 from pecia.kernel.text.canonical import build_canonical_text
 
 MAX_INLINE_BYTES = 8_000
+MAX_WHOLE_BYTES = 1_000_000
 PARSE_TIMEOUT_S = 30.0
 """For one document in the background. A call's own deadline may be shorter."""
 
@@ -44,6 +50,8 @@ async def parse_document(
         return ParsedDocument(facts, *extract_document(key, body))
     try:
         with anyio.fail_after(PARSE_TIMEOUT_S):
+            if len(body) > MAX_WHOLE_BYTES:
+                return ParsedDocument(facts, *await _parse_in_two(place.tenant_id, key, body))
             return ParsedDocument(facts, *await compute(place.tenant_id, _cut_document, key, body))
     except TimeoutError:
         reason = f"It was not parsed within {PARSE_TIMEOUT_S:g} seconds."
@@ -70,6 +78,31 @@ async def parse_large_metadata(
     return found
 
 
+async def _parse_in_two(
+    tenant_id: UUID, key: str, body: bytes
+) -> tuple[ExtractedText, DocumentMetadata]:
+    """The same as `_cut_document`, by two workers at once: of a very large document the chunks take
+    as long as its links."""
+    cut: list[ExtractedText] = []
+    parsed: list[DocumentMetadata] = []
+
+    async def cut_text() -> None:
+        cut.append(await compute(tenant_id, _cut_text, key, body))
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(cut_text)
+            parsed.append(await compute(tenant_id, decode_metadata, body))
+    except* PeciaError as failed:
+        raise _first_error(failed) from None
+    return with_title(cut[0], key, parsed[0]), parsed[0]
+
+
+def _first_error(group: BaseExceptionGroup[PeciaError]) -> PeciaError:
+    first = group.exceptions[0]
+    return _first_error(first) if isinstance(first, BaseExceptionGroup) else first
+
+
 def decode_metadata(body: bytes) -> DocumentMetadata:
     text = decode_any_charset(body)
     return parse_metadata(text) if text is not None else DocumentMetadata()
@@ -78,6 +111,10 @@ def decode_metadata(body: bytes) -> DocumentMetadata:
 def _cut_document(key: str, body: bytes) -> tuple[ExtractedText, DocumentMetadata]:
     text, metadata = extract_document(key, body)
     return with_chunks(text), metadata
+
+
+def _cut_text(key: str, body: bytes) -> ExtractedText:
+    return with_chunks(extract_document(key, body, DocumentMetadata())[0])
 
 
 def _unparsed_text(status: str, reason: str) -> ExtractedText:

@@ -52,6 +52,11 @@ class WikiSettings(SettingsSection):
         description="Base URL of previews; overrides lock file and project setting.",
         env=("OPEN_KNOWLEDGE_PREVIEW_BASE_URL",),
     )
+    start_wait_s: NonNegativeFloat = setting(
+        2.0,
+        description="How long tools that read wait for a space that is read for the first time "
+        "since the start, in seconds; then they answer from its files, and say what is missing.",
+    )
     live_editors: PositiveInt = setting(
         64, description="How many editors may have one document open."
     )

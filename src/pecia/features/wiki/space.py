@@ -4,6 +4,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -35,14 +36,18 @@ from pecia.features.wiki.store import (
 )
 from pecia.features.wiki.sync import SpaceSync, SyncedScan, WikiDocument
 from pecia.kernel.corpus.search.search import Corpus
-from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
+from pecia.kernel.errors import InvalidFormat, NotFound, Unavailable, Unprocessable
 from pecia.kernel.identity.caller import Caller
+from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
-from pecia.kernel.text.links.resolver import WIKI_RULES
+from pecia.kernel.text.links.name_index import NameIndex
+from pecia.kernel.text.links.resolver import WIKI_RULES, LinkRules
 from pecia.kernel.tool.call import Call
 
 MAX_CACHED_GRAPHS = 8
+ANSWER_S = 5.0
+"""Time left of a call's deadline when it stops waiting for the first graph, and says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +61,20 @@ class OpenSpace:
     root: Path
     prefix: str
     """From the project to the root, with a trailing slash; empty where they are the same."""
-    documents: Mapping[str, WikiDocument]
+    documents: LayeredDict[str, WikiDocument]
     hidden: Mapping[str, WikiDocument]
     """Internal: documents that this caller may not see."""
     other_files: Mapping[str, FileStamp]
     """Files that are not documents: all if the caller sees the whole space, else the visible ones
     from the store."""
     preview: PreviewLinks
+    folders: Mapping[str, object] | None = None
+    """The folders of the space, if the caller sees the whole of it."""
+    unreadable: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files and folders that cannot be documents, and why, if the caller sees the whole space."""
+    is_indexed: bool = True
+    """False: the store has not all documents yet. A caller who does not see the whole space then
+    sees those that it has."""
 
     @property
     def history(self) -> SpaceHistory:
@@ -96,6 +108,8 @@ class OpenSpace:
         """Whether a link target that is no document is a folder or another file."""
         if target in self.other_files:
             return True
+        if self.folders is not None:
+            return target in self.folders
         lead = f"{target}/"
         return any(it.startswith(lead) for it in (*self.documents, *self.other_files))
 
@@ -128,6 +142,20 @@ class OpenSpace:
         """The links among the documents that the caller sees."""
         return await self.wiki.graph(self)
 
+    async def graph_soon(self) -> LinkGraph | None:
+        """The same; None if it is still being built after a start."""
+        return await self.wiki.graph_soon(self)
+
+    async def graph_of(self, documents: Sequence[WikiDocument]) -> LinkGraph:
+        """The links of these documents alone, by the names of all."""
+        facts = await self.load_metadata_of(documents)
+        names = await self.wiki.names_of(self.documents)
+        return await run_sync(build_link_graph, facts, self.link_rules, names)
+
+    @property
+    def link_rules(self) -> LinkRules:
+        return replace(WIKI_RULES, roots=self.settings.config.links.site_roots)
+
     def card(self, document: WikiDocument, facts: DocumentMetadata) -> DocumentCard:
         """Title, description and tags, with what the folder rules add."""
         return build_card(
@@ -140,7 +168,8 @@ class OpenSpace:
 
     def with_document(self, document: WikiDocument) -> "OpenSpace":
         """A copy of the space after this document was written."""
-        documents = {**self.documents, document.name: document}
+        documents = self.documents.copy()
+        documents[document.name] = document
         return replace(self, documents=documents)
 
     @property
@@ -153,9 +182,10 @@ class OpenSpace:
 class VisibleFiles:
     """What a caller sees of a space, and the documents that they do not."""
 
-    documents: Mapping[str, WikiDocument]
+    documents: LayeredDict[str, WikiDocument]
     hidden: Mapping[str, WikiDocument]
     other_files: Mapping[str, FileStamp]
+    folders: Mapping[str, object] | None = None
 
 
 GraphKey: TypeAlias = tuple[SpaceLocation, tuple[str, ...], tuple[tuple[str, str], ...]]
@@ -166,7 +196,7 @@ GraphKey: TypeAlias = tuple[SpaceLocation, tuple[str, ...], tuple[tuple[str, str
 class CachedGraph:
     """A graph, and the documents it was built from."""
 
-    documents: Mapping[str, WikiDocument]
+    documents: LayeredDict[str, WikiDocument]
     graph: LinkGraph
 
 
@@ -180,10 +210,13 @@ class Wiki:
     versions: OpenVersions
     roots: SpaceRoots
     preview_settings: PreviewSettings = field(default_factory=PreviewSettings)
+    start_wait_s: float = 2.0
+    """How long a call waits for a space that is read for the first time since the start."""
     sync: SpaceSync = field(init=False)
     recovery: SpaceRecovery = field(init=False)
     flusher: LiveFlusher = field(init=False)
     _graphs: "OrderedDict[GraphKey, CachedGraph]" = field(init=False)
+    _names: tuple[LayeredDict[str, WikiDocument], NameIndex] | None = None
 
     def __post_init__(self) -> None:
         self.sync = SpaceSync(self.store)
@@ -191,7 +224,13 @@ class Wiki:
         self.flusher = LiveFlusher(self.recovery, self.roots)
         self._graphs = OrderedDict()
 
-    async def open(self, call: Call, cwd: str | None, space: str | None) -> OpenSpace:
+    async def open_early(self, call: Call, cwd: str | None, space: str | None) -> OpenSpace:
+        """The same, for tools that read: after a start the files alone, before all are indexed."""
+        return await self.open(call, cwd, space, wait_s=self.start_wait_s)
+
+    async def open(
+        self, call: Call, cwd: str | None, space: str | None, *, wait_s: float | None = None
+    ) -> OpenSpace:
         """The space that the caller means, freshly synced."""
         found = await self.resolve_space(call, cwd, space)
         settings = await self.configs.load_effective(call, found)
@@ -202,7 +241,11 @@ class Wiki:
         if found.is_behind:
             # Live edits are acknowledged as stored, so every reader must see them: flush first.
             await self.flusher.flush_all(place)
-        looked = await self.sync.sync(place)
+        looked = (
+            await self.sync.sync(place)
+            if wait_s is None
+            else await self.sync.sync_early(place, wait_s)
+        )
         seen = await self._load_visible(call, found, looked, lead)
         return OpenSpace(
             wiki=self,
@@ -215,6 +258,9 @@ class Wiki:
             hidden=seen.hidden,
             other_files=seen.other_files,
             preview=await self.preview(found, settings),
+            folders=seen.folders,
+            unreadable=looked.scan.refused if found.is_whole else {},
+            is_indexed=looked.is_indexed,
         )
 
     async def _load_visible(
@@ -222,13 +268,13 @@ class Wiki:
     ) -> "VisibleFiles":
         every, scan = looked.documents, looked.scan
         if space.is_whole:
-            return VisibleFiles(every, {}, {it: scan.stamps[it] for it in scan.other_files})
+            return VisibleFiles(every, {}, scan.other_files, scan.rules)
         async with self.store.reading(call.caller) as tx:
             keys = await _load_visible_keys(tx, space)
         return VisibleFiles(
-            {name: it for name, it in every.items() if lead + it.path in keys},
+            LayeredDict((name, it) for name, it in every.items() if lead + it.path in keys),
             {name: it for name, it in every.items() if lead + it.path not in keys},
-            {it: scan.stamps[it] for it in scan.other_files if lead + it in keys},
+            {path: it for path, it in scan.other_files.items() if lead + path in keys},
         )
 
     async def overview(self, caller: Caller) -> list[str] | None:
@@ -263,38 +309,72 @@ class Wiki:
 
     async def graph(self, opened: OpenSpace) -> LinkGraph:
         """The graph of exactly these documents, cached across callers who see the same."""
+        await self._wait_for_graph(opened, max(0.0, opened.call.remaining_s() - ANSWER_S))
         return await self._graph(opened, opened.documents, tuple(opened.hidden))
 
+    async def graph_soon(self, opened: OpenSpace) -> LinkGraph | None:
+        """The same; None if it is being built for the first time, and takes long."""
+        try:
+            await self._wait_for_graph(opened, self.start_wait_s)
+        except Unavailable:
+            return None
+        return await self._graph(opened, opened.documents, tuple(opened.hidden))
+
+    async def names_of(self, documents: LayeredDict[str, WikiDocument]) -> NameIndex:
+        """The names alone. Those last asked for are kept."""
+        if self._names is None or self._names[0] is not documents:
+            self._names = documents, await run_sync(NameIndex.of, documents)
+        return self._names[1]
+
+    async def _wait_for_graph(self, opened: OpenSpace, limit_s: float) -> None:
+        """Begin or join the first build of a graph: it goes on when the caller has left."""
+        hidden = tuple(opened.hidden)
+        key = (opened.location, hidden, opened.link_rules.roots)
+        if key in self._graphs:
+            return
+        build = partial(self._graph, opened, opened.documents, hidden)
+        if not await self.sync.work.wait(key, build, limit_s):
+            raise Unavailable(
+                "the links of this space are being read for the first time since the start",
+                hint="try again in a moment",
+            )
+        if (made := self._graphs.get(key)) is not None:
+            # A rename needs it; nobody waits for it here.
+            index = partial(run_sync, made.graph.index_references)
+            await self.sync.work.wait((key, "references"), index, 0)
+
     async def graph_of_all(
-        self, opened: OpenSpace, documents: Mapping[str, WikiDocument]
+        self, opened: OpenSpace, documents: LayeredDict[str, WikiDocument]
     ) -> LinkGraph:
         """The graph of all documents, also those that the caller may not see: for renames."""
-        every = opened.documents if not opened.hidden else documents
-        return await self._graph(opened, every, ())
+        if not opened.hidden:
+            return await self.graph(opened)
+        return await self._graph(opened, documents, ())
 
     async def _graph(
         self,
         opened: OpenSpace,
-        documents: Mapping[str, WikiDocument],
+        documents: LayeredDict[str, WikiDocument],
         hidden: tuple[str, ...],
     ) -> LinkGraph:
-        rules = replace(WIKI_RULES, roots=opened.settings.config.links.site_roots)
+        rules = opened.link_rules
         seen = (opened.location, hidden, rules.roots)
         kept = self._graphs.get(seen)
         if kept is not None and kept.documents is documents:
             self._graphs.move_to_end(seen)
             return kept.graph
-        before = kept.documents if kept is not None else dict[str, WikiDocument]()
-        news = [it for name, it in documents.items() if before.get(name) is not it]
+        before = kept.documents if kept is not None else LayeredDict[str, WikiDocument]()
+        differing = documents.differing(before)
+        news = [documents[it] for it in differing if it in documents]
         facts = await opened.load_metadata_of(news)
-        gone = [it for it in before if it not in documents]
+        gone = [it for it in differing if it not in documents]
         if kept is None:
             made = await run_sync(build_link_graph, facts, rules)
         else:
             # A document that was deleted just now has no metadata.
             gone += [it.name for it in news if it.name not in facts]
             made = await run_sync(kept.graph.with_changes, facts, gone)
-        self._graphs[seen] = CachedGraph(documents, made)
+        self._graphs[seen], self._names = CachedGraph(documents, made), None
         self._graphs.move_to_end(seen)
         while len(self._graphs) > MAX_CACHED_GRAPHS:
             self._graphs.popitem(last=False)

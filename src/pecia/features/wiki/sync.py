@@ -5,7 +5,8 @@ The files are canonical. Everything here is derived from them, and rebuilt when 
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -13,7 +14,7 @@ from threading import Lock
 import anyio
 from anyio.to_thread import run_sync
 
-from pecia.features.wiki.core.document import CONTENT_TYPE, document_facts, document_of
+from pecia.features.wiki.core.document import CONTENT_TYPE, document_facts, extract_document
 from pecia.features.wiki.core.metadata import DocumentMetadata
 from pecia.features.wiki.core.names import split_extension
 from pecia.features.wiki.parse import (
@@ -22,6 +23,7 @@ from pecia.features.wiki.parse import (
     parse_document,
     parse_large_metadata,
 )
+from pecia.features.wiki.shared_work import SharedWork
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
 from pecia.features.wiki.storage.scan import SpaceScan
@@ -32,6 +34,7 @@ from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.corpus.catalog.statistics import refresh_statistics
 from pecia.kernel.corpus.catalog.texts import ExtractedText
 from pecia.kernel.errors import NotFound, PayloadTooLarge
+from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.store.store import Store
 from pecia.kernel.text.canonical import build_canonical_text
 
@@ -61,7 +64,9 @@ class SyncedScan:
     unchanged document is the same object."""
 
     scan: SpaceScan
-    documents: Mapping[str, WikiDocument]
+    documents: LayeredDict[str, WikiDocument]
+    is_indexed: bool = True
+    """False: the store is being brought up to the files for the first time since the start."""
 
 
 @dataclass(slots=True)
@@ -81,6 +86,17 @@ class _SyncState:
         default_factory=dict[str, tuple[FileStamp, DocumentMetadata]]
     )
     latest: SyncedScan | None = None
+    early: SyncedScan | None = None
+    """The files alone, until there is a `latest`."""
+
+    def look_early(self) -> SyncedScan:
+        """The files now, whatever the store has of them. Blocking."""
+        scan = self.refresh()
+        known = self.early
+        if known is None or known.scan is not scan:
+            known = replace(_build_latest(known, scan, None, ()), is_indexed=False)
+            self.early = known
+        return known
 
     def refresh(self) -> SpaceScan:
         """The files now. Blocking."""
@@ -113,12 +129,30 @@ class SpaceSync:
     """All spaces of this process."""
 
     store: Store
+    work: SharedWork = field(default_factory=SharedWork)
     _states: "OrderedDict[SpaceLocation, _SyncState]" = field(
         default_factory=lambda: OrderedDict[SpaceLocation, _SyncState]()
     )
 
     async def sync(self, place: SpaceLocation) -> SyncedScan:
         """Look at what changed on disk; the store is up to date when this returns."""
+        await self._sync_first(place, None)
+        return await self._sync(place)
+
+    async def sync_early(self, place: SpaceLocation, wait_s: float) -> SyncedScan:
+        """The same, but after a start it waits only so long for the store: then the files alone
+        are returned, and the store follows in the background."""
+        if await self._sync_first(place, wait_s):
+            return await self._sync(place)
+        return await run_sync(self._state(place).look_early)
+
+    async def _sync_first(self, place: SpaceLocation, wait_s: float | None) -> bool:
+        """Begin or join the first sync since the start; whether it has ended."""
+        if self._state(place).latest is not None:
+            return True
+        return await self.work.wait(place, partial(self._sync, place), wait_s)
+
+    async def _sync(self, place: SpaceLocation) -> SyncedScan:
         state = self._state(place)
         async with state.lock:
             found, unseen = await run_sync(state.take_unseen)
@@ -133,19 +167,23 @@ class SpaceSync:
     async def _apply(
         self, place: SpaceLocation, state: _SyncState, found: SpaceScan, unseen: set[str] | None
     ) -> SyncedScan:
-        paths = {*found.documents.values()}
-        stamps = {it: found.stamps[it] for it in paths if unseen is None or it in unseen}
+        paths = found.documents.values() if unseen is None else filter(found.is_document, unseen)
+        stamps = {it: found.stamps[it] for it in paths}
         known = state.synced if unseen is None else state.synced.keys() & unseen
-        gone = sorted(it for it in known if it not in paths)
+        gone = sorted(it for it in known if not found.is_document(it))
         changed = await run_sync(_find_changed, place.root, state, stamps)
-        update = _CorpusUpdate(self.store, place)
+        update = _CorpusUpdate(self.store, place, state.facts)
         if changed or gone or state.latest is None:
             if state.latest is None:
                 changed, gone = await update.find_differences(stamps)
             state.young_digests |= await update.apply(changed, gone)
         _remember_scan(state, stamps, changed, gone)
         state.facts |= update.metadata
-        state.latest = _build_latest(state.latest, found, unseen, changed)
+        if state.latest is None:
+            # They differ from the store, not from what was seen early: most stay the same objects.
+            changed, unseen = [it for it in changed if not _is_settled(stamps, it)], None
+        before = state.latest or state.early
+        state.latest, state.early = _build_latest(before, found, unseen, changed), None
         return state.latest
 
     def close(self) -> None:
@@ -212,10 +250,12 @@ class SpaceSync:
 class _CorpusUpdate:
     store: Store
     location: SpaceLocation
+    known: Mapping[str, tuple[FileStamp, DocumentMetadata]]
+    """Metadata of files that were parsed before, for whatever reason."""
     metadata: dict[str, tuple[FileStamp, DocumentMetadata]] = field(
         default_factory=dict[str, tuple[FileStamp, DocumentMetadata]]
     )
-    """What large files say of themselves: parsing them takes seconds, so it is done once."""
+    """The metadata of the files put: they are parsed once, for the index and for the graph."""
 
     async def find_differences(
         self, stamps: Mapping[str, FileStamp]
@@ -247,7 +287,7 @@ class _CorpusUpdate:
         async with self.store.system() as tx:
             # Read under the lock: a concurrent write is read, not undone.
             await tx.execute(SQL["lock_space"], **self.location.sql_params())
-            files, young, large = await run_sync(_read_corpus_files, self.location, paths)
+            files, young, large = await run_sync(self._read_files, paths)
             for path, body, stamp in large:
                 parsed = await parse_document(self.location, path, body, stamp)
                 files.append((parsed.facts, parsed.text))
@@ -256,6 +296,46 @@ class _CorpusUpdate:
             await texts.put_many(tx, files, tenant_id=self.location.tenant_id)
             await tx.execute(SQL["indexed_now"], **self.location.sql_params())
         return young
+
+    def _read_files(
+        self, paths: Sequence[str]
+    ) -> tuple[
+        list[tuple[FileMetadata, ExtractedText | None]],
+        dict[str, bytes],
+        list[tuple[str, bytes, FileStamp]],
+    ]:
+        """Rows for the corpus, digests of recent files, and large files, not yet parsed."""
+        place = self.location
+        found: list[tuple[FileMetadata, ExtractedText | None]] = []
+        young: dict[str, bytes] = {}
+        large: list[tuple[str, bytes, FileStamp]] = []
+        for path in paths:
+            try:
+                body, stamp = disk.read_with_stamp(place.root, path)
+            except NotFound:
+                continue
+            except PayloadTooLarge as error:
+                facts = FileMetadata(place.source_id, place.key(path), content_type=CONTENT_TYPE)
+                found.append(
+                    (
+                        facts,
+                        ExtractedText(
+                            build_canonical_text(()), status="too_large", reason=str(error)
+                        ),
+                    )
+                )
+                continue
+            if not stamp.settled:
+                young[path] = sha256(body).digest()
+            if len(body) > MAX_INLINE_BYTES:
+                large.append((path, body, stamp))
+                continue
+            key, parsed = place.key(path), self.known.get(path)
+            is_same = parsed is not None and parsed[0] == stamp and stamp.settled
+            text, metadata = extract_document(key, body, parsed[1] if parsed and is_same else None)
+            self.metadata[path] = (stamp, metadata)
+            found.append((document_facts(place.source_id, key, stamp), text))
+        return found, young, large
 
     async def _remove(self, paths: Sequence[str]) -> None:
         async with self.store.system() as tx:
@@ -309,64 +389,33 @@ def _build_latest(
     before: SyncedScan | None, scan: SpaceScan, touched: set[str] | None, changed: Sequence[str]
 ) -> SyncedScan:
     """Unchanged documents stay the same objects."""
-    known = before.documents if before is not None else dict[str, WikiDocument]()
+    known = before.documents if before is not None else LayeredDict[str, WikiDocument]()
     names = {split_extension(it)[0] for it in touched} if touched is not None else {*known}
     if touched is None:
-        names |= scan.documents.keys()
+        names |= {*scan.documents}
     news = {
         name: WikiDocument(name, scan.documents[name], scan.stamps[scan.documents[name]])
-        for name in names & scan.documents.keys()
+        for name in names
+        if name in scan.documents
     }
     differing = {*changed}
     news = {name: it for name, it in news.items() if known.get(name) != it or it.path in differing}
-    gone = (names & known.keys()) - scan.documents.keys()
+    gone = [it for it in names if it in known and it not in scan.documents]
     if before is not None and not news and not gone:
         return SyncedScan(scan, before.documents)
-    found = {**known, **news}
+    found = known.copy()
+    found.update(news)
     for name in gone:
         del found[name]
-    if news.keys() - known.keys():
-        found = {name: found[name] for name in sorted(found)}
     return SyncedScan(scan, found)
+
+
+def _is_settled(stamps: Mapping[str, FileStamp], path: str) -> bool:
+    return path in stamps and stamps[path].settled
 
 
 def _is_document(place: SpaceLocation, key: str) -> bool:
     return key.startswith(place.prefix) and bool(split_extension(key)[1])
-
-
-def _read_corpus_files(
-    place: SpaceLocation, paths: Sequence[str]
-) -> tuple[
-    list[tuple[FileMetadata, ExtractedText | None]],
-    dict[str, bytes],
-    list[tuple[str, bytes, FileStamp]],
-]:
-    """Rows for the corpus, digests of recent files, and large files, not yet parsed."""
-    found: list[tuple[FileMetadata, ExtractedText | None]] = []
-    young: dict[str, bytes] = {}
-    large: list[tuple[str, bytes, FileStamp]] = []
-    for path in paths:
-        try:
-            body, stamp = disk.read_with_stamp(place.root, path)
-        except NotFound:
-            continue
-        except PayloadTooLarge as error:
-            facts = FileMetadata(place.source_id, place.key(path), content_type=CONTENT_TYPE)
-            found.append(
-                (
-                    facts,
-                    ExtractedText(build_canonical_text(()), status="too_large", reason=str(error)),
-                )
-            )
-            continue
-        if not stamp.settled:
-            young[path] = sha256(body).digest()
-        if len(body) > MAX_INLINE_BYTES:
-            large.append((path, body, stamp))
-            continue
-        key = place.key(path)
-        found.append((document_facts(place.source_id, key, stamp), document_of(key, body)))
-    return found, young, large
 
 
 def _digest(root: Path, path: str) -> bytes:

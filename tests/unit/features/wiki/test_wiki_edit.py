@@ -10,6 +10,7 @@ from pecia.features.wiki.core.edit import (
 from pecia.features.wiki.core.suggest import find_parent_candidates
 from pecia.features.wiki.core.summary import parse_summary
 from pecia.kernel.errors import Conflict, InvalidInput, NotFound
+from pecia.kernel.text.links.name_index import NameIndex
 
 HEAD = "---\ntitle: A\n---\n"
 
@@ -100,6 +101,7 @@ def test_line_ends_in_a_summary_become_spaces() -> None:
 
 def test_documents_that_speak_for_the_folders_above_could_link_to_a_new_one() -> None:
     names = ["README", "a/index", "a/b/b", "a/b/x", "a/b/README", "index"]
-    assert find_parent_candidates("a/b/new", names) == ["a/b/README", "a/b/b", "a/index"]
-    assert find_parent_candidates("README", names) == ["index"]
-    assert find_parent_candidates("z/new", []) == []
+    found = find_parent_candidates("a/b/new", NameIndex.of(names))
+    assert found == ["a/b/README", "a/b/b", "a/index"]
+    assert find_parent_candidates("README", NameIndex.of(names)) == ["index"]
+    assert find_parent_candidates("z/new", NameIndex.of([])) == []

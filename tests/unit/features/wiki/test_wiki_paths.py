@@ -97,7 +97,7 @@ def test_a_scan_finds_documents_and_follows_no_link(tmp_path: Path) -> None:
     (root / "linked").symlink_to(outside)
     found = scan_space(root)
     assert found.documents == {"a": "a.md", "both": "both.mdx", "docs/b": "docs/b.MD"}
-    assert found.other_files == [".okignore", "both.md", "docs/c.txt"]
+    assert [*found.other_files] == [".okignore", "both.md", "docs/c.txt"]
 
 
 def test_a_file_is_written_whole_and_keeps_its_mode(tmp_path: Path) -> None:

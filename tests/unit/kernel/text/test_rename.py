@@ -39,6 +39,15 @@ def rewritten(text: str, source: str, moves: DocumentMoves) -> RewrittenDocument
         ("<A HREF=b.md>t</A>", "<A HREF=../e/new.md>t</A>"),
         ("<p>\n<img src=' b.md '/>\n</p>", "<p>\n<img src=' ../e/new.md '/>\n</p>"),
         ("[r] [r][]\n\n[r]: b.md 't'\n", "[r] [r][]\n\n[r]: ../e/new.md 't'\n"),
+        (
+            '<img src="b.md" srcset="b.md 1x, ./b.md 2x,x.png 3x">',
+            '<img src="../e/new.md" srcset="../e/new.md 1x, ./../e/new.md 2x,x.png 3x">',
+        ),
+        (
+            "<picture><source srcset='\n b.md,\n b.md 300w\n'></picture>",
+            "<picture><source srcset='\n ../e/new.md,\n ../e/new.md 300w\n'></picture>",
+        ),
+        ("[x](b/) [[d/b/]]", "[x](../e/new/) [[e/new/]]"),
     ],
 )
 def test_a_link_follows_its_document_in_its_own_manner(text: str, result: str) -> None:
@@ -57,6 +66,7 @@ def test_a_link_follows_its_document_in_its_own_manner(text: str, result: str) -
         '<a href="https://x.y/b.md"> <a href=""> <a href> <a href="/b.md"> <a href="#b">',
         '```html\n<a href="b.md">\n```',
         '<a href="..\\b.md">',
+        '<img srcset="https://x.y/b.md 1x, data:image/png;base64,b.md 2x"> <img srcset>',
         '<script>\nlet x = `<a href="b.md">`\n</script>',
     ],
 )

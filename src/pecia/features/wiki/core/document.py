@@ -1,5 +1,6 @@
 """A document as a row of the corpus. Pure."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from pecia.features.wiki.core.metadata import DocumentMetadata, parse_metadata
@@ -55,22 +56,25 @@ def document_facts(source_id: str, key: str, stamp: FileStamp) -> FileMetadata:
     )
 
 
-def document_of(key: str, body: bytes) -> ExtractedText:
-    """The extracted text for the corpus."""
-    return extract_document(key, body)[0]
-
-
-def extract_document(key: str, body: bytes) -> tuple[ExtractedText, DocumentMetadata]:
-    """The extracted text for the corpus, and the metadata, from one parse."""
+def extract_document(
+    key: str, body: bytes, parsed: DocumentMetadata | None = None
+) -> tuple[ExtractedText, DocumentMetadata]:
+    """The extracted text for the corpus, and the metadata: `parsed`, or from one parse."""
     text = decode_any_charset(body)
     if text is None:
         corrupt = ExtractedText(
             build_canonical_text(()), status="corrupt", reason="The document is not text."
         )
         return corrupt, DocumentMetadata()
-    said = parse_metadata(text)
-    name = split_extension(key)[0]
-    canonical = canonicalize_text(text)
-    title = said.title or said.heading or name.rpartition("/")[2]
+    said = parse_metadata(text) if parsed is None else parsed
     status = "ok" if text.strip() else "empty"
-    return ExtractedText(canonical, title=title, extractor=EXTRACTOR, status=status), said
+    found = ExtractedText(canonicalize_text(text), extractor=EXTRACTOR, status=status)
+    return with_title(found, key, said), said
+
+
+def with_title(text: ExtractedText, key: str, metadata: DocumentMetadata) -> ExtractedText:
+    """The text with the title of its document."""
+    if text.status == "corrupt":
+        return text
+    leaf = split_extension(key)[0].rpartition("/")[2]
+    return replace(text, title=metadata.title or metadata.heading or leaf)

@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Literal, TypeAlias
 
 from pecia.features.wiki.core.metadata import DocumentMetadata, LinkMention, anchor_key
+from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.text.links.link import LinkKind
 from pecia.kernel.text.links.name_index import NameIndex, document_keys, reference_keys
 from pecia.kernel.text.links.resolver import (
@@ -113,11 +114,11 @@ class ReferenceIndex:
 class LinkGraph:
     """One edge per pair of documents. Self-links do not count."""
 
-    facts: Mapping[str, DocumentMetadata]
+    facts: LayeredDict[str, DocumentMetadata]
     names: NameIndex
-    outgoing: Mapping[str, tuple[LinkEdge, ...]]
-    incoming: Mapping[str, tuple[LinkEdge, ...]]
-    addresses: Mapping[str, tuple[ExternalLink, ...]]
+    outgoing: LayeredDict[str, tuple[LinkEdge, ...]]
+    incoming: LayeredDict[str, tuple[LinkEdge, ...]]
+    addresses: LayeredDict[str, tuple[ExternalLink, ...]]
     rules: LinkRules
     _references: "ReferenceIndex" = field(compare=False, repr=False)
 
@@ -126,7 +127,8 @@ class LinkGraph:
     ) -> "LinkGraph":
         """The graph after documents changed, came or went: only what they bear on is resolved."""
         before = self.facts
-        facts = {**before, **changed}
+        facts = before.copy()
+        facts.update(changed)
         for name in gone:
             facts.pop(name, None)
         gone = [it for it in gone if it in before]
@@ -141,23 +143,27 @@ class LinkGraph:
             labels = {name: it.labels for name, it in renamed.items()}
             names = names.with_changes(remove=gone, add=labels)
             named = [(it, (*self.names.labels(it), *names.labels(it))) for it in (*renamed, *gone)]
-            stale |= self.find_referring(named) & facts.keys()
+            stale |= {it for it in self.find_referring(named) if it in facts}
         self._references.add(changed)
         return self._resolve_again(facts, names, stale, gone)
+
+    def index_references(self) -> None:
+        """Build now what the first change of a name needs: seconds for many documents."""
+        self._references.find((), self.facts)
 
     def find_referring(self, documents: Iterable[tuple[str, Iterable[str]]]) -> set[str]:
         """Documents with a link that may mean one of these, by name and labels."""
         keys = {key for name, labels in documents for key in document_keys(name, labels)}
-        return self._references.find(keys, self.facts) & self.facts.keys()
+        return {it for it in self._references.find(keys, self.facts) if it in self.facts}
 
     def _resolve_again(
         self,
-        facts: Mapping[str, DocumentMetadata],
+        facts: LayeredDict[str, DocumentMetadata],
         names: NameIndex,
         stale: Collection[str],
         gone: Collection[str],
     ) -> "LinkGraph":
-        outgoing, addresses = {**self.outgoing}, {**self.addresses}
+        outgoing, addresses = self.outgoing.copy(), self.addresses.copy()
         targets: dict[str, list[LinkEdge]] = defaultdict(list)
         left = {it.target for name in (*stale, *gone) for it in outgoing.get(name, ())}
         for name in gone:
@@ -166,7 +172,7 @@ class LinkGraph:
             outgoing[name], addresses[name] = _resolve_links(name, facts[name], names, self.rules)
             for edge in outgoing[name]:
                 targets[edge.target].append(edge)
-        incoming = {**self.incoming}
+        incoming = self.incoming.copy()
         dropped = {*stale, *gone}
         for target in left | targets.keys():
             kept = [it for it in incoming.get(target, ()) if it.source not in dropped]
@@ -275,22 +281,29 @@ def build_link_names(facts: Mapping[str, DocumentMetadata]) -> NameIndex:
     return NameIndex.of(facts, {name: it.labels for name, it in facts.items()})
 
 
+def _with_labels(names: NameIndex, facts: Mapping[str, DocumentMetadata]) -> NameIndex:
+    return names.with_changes(add={name: it.labels for name, it in facts.items()})
+
+
 def build_link_graph(
-    facts: Mapping[str, DocumentMetadata], rules: LinkRules = WIKI_RULES
+    facts: Mapping[str, DocumentMetadata],
+    rules: LinkRules = WIKI_RULES,
+    others: NameIndex | None = None,
 ) -> LinkGraph:
-    """The graph of all these documents."""
-    names = build_link_names(facts)
+    """The graph of all these documents. `others` are documents of which only the names are known:
+    links to them are alive, theirs are missing."""
+    names = build_link_names(facts) if others is None else _with_labels(others, facts)
     resolved = {name: _resolve_links(name, it, names, rules) for name, it in facts.items()}
     incoming: dict[str, list[LinkEdge]] = defaultdict(list)
     for edges, _ in resolved.values():
         for edge in edges:
             incoming[edge.target].append(edge)
     return LinkGraph(
-        facts,
+        LayeredDict(facts),
         names,
-        {name: edges for name, (edges, _) in resolved.items()},
-        {name: _sorted_edges(edges) for name, edges in incoming.items()},
-        {name: urls for name, (_, urls) in resolved.items()},
+        LayeredDict((name, edges) for name, (edges, _) in resolved.items()),
+        LayeredDict((name, _sorted_edges(edges)) for name, edges in incoming.items()),
+        LayeredDict((name, urls) for name, (_, urls) in resolved.items()),
         rules,
         ReferenceIndex(rules),
     )

@@ -50,8 +50,13 @@ def plan_document_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan
     return RenamePlan({old: new})
 
 
-def plan_folder_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan:
-    """Rename every document below a folder. Empty if there is none, or the folder stays."""
+def plan_folder_rename(
+    old: str, new: str, names: Iterable[str], *, has_files: bool = False
+) -> RenamePlan:
+    """Rename every document below a folder. Empty if there is nothing in it, or it stays.
+
+    `has_files`: there are files in it that are no documents.
+    """
     known = {*names}
     if old == new:
         return RenamePlan({})
@@ -60,7 +65,7 @@ def plan_folder_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan:
         raise InvalidInput("a folder cannot move into itself", field="toFolder", got=new[:200])
     moved = {it: new + it[len(old) :] for it in sorted(known) if it.startswith(f"{old}/")}
     _require_free(moved, known)
-    return RenamePlan(moved, (old, new) if moved else None)
+    return RenamePlan(moved, (old, new) if moved or has_files else None)
 
 
 def find_affected(renaming: RenamePlan, graph: LinkGraph) -> set[str] | None:

@@ -13,14 +13,22 @@ GENERIC = frozenset(("index", "readme", "log"))
 def find_similar(name: str, title: str, others: Iterable[tuple[str, str]]) -> list[str]:
     """The names of similar documents, most similar first. `others` are names with titles."""
     wanted = [_words(name.rpartition("/")[2]), _words(title)]
+    shared = wanted[0] | wanted[1]
     ranked = sorted(
         (-score, other)
         for other, called in others
         if other != name
+        and _may_share(shared, other, called)
         and (score := _overlap(wanted, (_words(other.rpartition("/")[2]), _words(called))))
         >= MIN_OVERLAP
     )
     return [it for _, it in ranked[:MAX_SIMILAR]]
+
+
+def _may_share(words: frozenset[str], name: str, title: str) -> bool:
+    """Whether they may have a word in common: a cheap look, for there are many documents."""
+    text = f"{name} {title}".lower()
+    return not text.isascii() or any(it in text for it in words)
 
 
 def _overlap(first: Iterable[frozenset[str]], second: Iterable[frozenset[str]]) -> float:

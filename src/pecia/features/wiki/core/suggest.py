@@ -1,12 +1,12 @@
 """Unlinked mentions of a document in other documents. Pure."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pecia.features.wiki.core.metadata import extract_snippet
 from pecia.kernel.text.links.extract import find_block_links
-from pecia.kernel.text.links.name_index import folder_of
+from pecia.kernel.text.links.name_index import NameIndex, folder_of
 from pecia.kernel.text.markdown.blocks import BlockKind, MarkdownBlock, scan_blocks
 from pecia.kernel.text.markdown.frontmatter import find_body_start
 from pecia.kernel.text.span import Span, find_position
@@ -15,18 +15,17 @@ INDEX_NAMES = ("index", "readme", "report", "spec")
 MAX_PARENTS = 3
 
 
-def find_parent_candidates(name: str, documents: Collection[str]) -> list[str]:
+def find_parent_candidates(name: str, names: NameIndex) -> list[str]:
     """From the nearest folder upwards, at most three, and never the document itself."""
-    by_fold = {it.casefold(): it for it in documents}
     found: list[str] = []
     folder = folder_of(name)
     while True:
         lead = f"{folder}/" if folder else ""
         leaf = folder.rpartition("/")[2]
         for word in (*INDEX_NAMES, *((leaf,) if leaf else ())):
-            it = by_fold.get(f"{lead}{word}".casefold())
-            if it is not None and it != name and it not in found:
-                found.append(it)
+            path = f"{lead}{word}".casefold()
+            named = (it for it in names.find_by_suffix(path) if it.casefold() == path)
+            found += [it for it in named if it != name and it not in found][:1]
         if not folder or len(found) >= MAX_PARENTS:
             return found[:MAX_PARENTS]
         folder = folder_of(folder)

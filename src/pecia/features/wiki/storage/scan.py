@@ -17,6 +17,7 @@ from pecia.features.wiki.core.names import EXTENSIONS, find_path_problem, split_
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import TEMPORARY_SUFFIX, FileStamp
 from pecia.kernel.errors import PeciaError, Unavailable
+from pecia.kernel.layered_dict import LayeredDict
 
 MAX_IGNORE_BYTES = 1_000_000
 
@@ -26,29 +27,41 @@ OnFolder: TypeAlias = Callable[[str, int], None]
 
 @dataclass(slots=True)
 class SpaceScan:
-    """Paths from the root. `documents` are by name; `others` are all other files."""
+    """Paths from the root. `documents` are by name; `other_files` are all other files."""
 
-    documents: dict[str, str] = field(default_factory=dict[str, str])
-    stamps: dict[str, FileStamp] = field(default_factory=dict[str, FileStamp])
-    other_files: list[str] = field(default_factory=list[str])
+    documents: LayeredDict[str, str] = field(default_factory=LayeredDict[str, str])
+    stamps: LayeredDict[str, FileStamp] = field(default_factory=LayeredDict[str, FileStamp])
+    other_files: LayeredDict[str, FileStamp] = field(default_factory=LayeredDict[str, FileStamp])
     refused: dict[str, str] = field(default_factory=dict[str, str])
     ignored: IgnoreRules = field(default_factory=IgnoreRules)
     """Rules of the ignore files at the top."""
-    rules: dict[str, IgnoreRules] = field(default_factory=dict[str, IgnoreRules])
+    rules: LayeredDict[str, IgnoreRules] = field(default_factory=LayeredDict[str, IgnoreRules])
     """The rules that hold in each folder."""
     linked: set[str] = field(default_factory=set[str])
     """Files with several names."""
 
     def copy(self) -> "SpaceScan":
+        """As cheap as few changes are, however many files there are."""
         return SpaceScan(
-            dict(self.documents),
-            dict(self.stamps),
-            [*self.other_files],
+            self.documents.copy(),
+            self.stamps.copy(),
+            self.other_files.copy(),
             dict(self.refused),
             self.ignored,
-            dict(self.rules),
+            self.rules.copy(),
             {*self.linked},
         )
+
+    def is_document(self, path: str) -> bool:
+        return self.documents.get(split_extension(path)[0]) == path
+
+    def refuse_name(self, path: str, *, is_there: bool) -> None:
+        """A name that is not UTF-8 is named with escapes."""
+        shown = ascii(path)[1:-1]
+        if is_there:
+            self.refused[shown] = "the name is not UTF-8"
+        else:
+            self.refused.pop(shown, None)
 
     def remove(self, path: str) -> None:
         """Forget a file."""
@@ -59,8 +72,7 @@ class SpaceScan:
         if self.documents.get(name) == path:
             del self.documents[name]
         else:
-            with suppress(ValueError):
-                self.other_files.remove(path)
+            self.other_files.pop(path, None)
 
     def twins(self, path: str) -> list[str]:
         """Other files of the same document name."""
@@ -75,8 +87,7 @@ def scan_space(root: Path, on_folder: OnFolder | None = None) -> SpaceScan:
     """Scan the whole folder; Unavailable where there is none."""
     found = SpaceScan()
     scan_subfolder(root, "", IgnoreRules(), found, on_folder)
-    found.other_files.sort()
-    return found
+    return found.copy()
 
 
 def scan_subfolder(
@@ -139,7 +150,7 @@ def _scan_entries(
     for child in children:
         path = f"{folder}/{child.name}" if folder else child.name
         if not is_text(child.name):
-            found.refused[ascii(path)] = "the name is not UTF-8"
+            found.refuse_name(path, is_there=True)
         elif not child.is_symlink():
             is_folder = child.is_dir(follow_symlinks=False)
             if not is_included(path, ignored, is_folder=is_folder):
@@ -163,8 +174,9 @@ def _add_file(path: str, child: "os.DirEntry[str]", found: SpaceScan) -> None:
 def classify_file(path: str, state: os.stat_result, found: SpaceScan) -> None:
     """Add a regular file to a scan. Of files of one name, in the order of their paths."""
     name, extension = split_extension(path)
+    stamp = FileStamp.of(state)
     if extension.lower() not in EXTENSIONS:
-        found.other_files.append(path)
+        found.other_files[path] = stamp
     elif why := find_path_problem(name):
         found.refused[path] = why
         return
@@ -172,9 +184,9 @@ def classify_file(path: str, state: os.stat_result, found: SpaceScan) -> None:
         other = found.documents.get(name)
         # In name order `.md` comes before `.mdx`, which takes precedence.
         if other is not None:
-            found.other_files.append(other)
+            found.other_files[other] = found.stamps[other]
         found.documents[name] = path
-    found.stamps[path] = FileStamp.of(state)
+    found.stamps[path] = stamp
     if state.st_nlink > 1:
         found.linked.add(path)
 

@@ -152,7 +152,6 @@ class WatchedScan:
             return self._rescan()
         if not changed and not outer and now.linked == old.linked:
             return ScanUpdate(old, frozenset(touched))
-        now.other_files.sort()
         self._scan = now
         return ScanUpdate(now, frozenset(touched))
 
@@ -189,8 +188,11 @@ class WatchedScan:
         """Look at one file; returns what is not as before: it, and others of its name."""
         above, name = _split(path)
         rules = now.rules.get(above)
-        if rules is None or not is_text(name):
+        if rules is None:
             return []
+        if not is_text(name):
+            now.refuse_name(path, is_there=_stat(self.root, path) is not None)
+            return [path]
         was, found = now.stamps.get(path), _stat(self.root, path)
         if found is not None and was is not None and disk.FileStamp.of(found) == was:
             # A second name does not change the stamp.

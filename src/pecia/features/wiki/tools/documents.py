@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
 from anyio.to_thread import run_sync
 
@@ -31,8 +32,17 @@ from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 
 FEATURE = "wiki"
 
+LINKS_UNREAD = (
+    "The space is being read for the first time since the start: links from other documents, and "
+    "which files they embed, are not known yet. Ask again in a moment."
+)
+NOT_INDEXED = (
+    "The space is being indexed for the first time since the start: some documents may be missing "
+    "here. Ask again in a moment."
+)
 # Links returned with a document; the link tools return all of them.
 MAX_LINKS = 200
+MAX_UNREADABLE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ class DocumentTools:
 
     async def read_document(self, call: Call, ask: ReadDocument) -> ToolResult:
         """Read a document with title, description, tags, links both ways and latest versions."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         if is_catalog(parse_file_path(ask.path)):
             return await _read_catalog(
                 opened, canonical_catalog_path(parse_file_path(ask.path)), ask.offset
@@ -51,10 +61,13 @@ class DocumentTools:
         document = find_document(opened, ask.path)
         body = await run_sync(disk.read, opened.root, document.path)
         text = opened.decode(document, body)
-        graph = await opened.graph()
+        whole = await opened.graph_soon()
+        graph = await opened.graph_of([document]) if whole is None else whole
         facts = graph.facts[document.name]
         card = opened.card(document, facts)
         fields = _document_fields(opened, document, card, graph)
+        if whole is None:
+            fields["incomplete"] = LINKS_UNREAD
         if ask.heading is not None:
             fields["section"] = [*(section := find_section(text, ask.heading)).path]
             part = slice_text(section.span.of(text), ask.offset)
@@ -73,16 +86,22 @@ class DocumentTools:
     async def list_documents(self, call: Call, ask: ListDocuments) -> ToolResult:
         """List the documents of the space and the files that they embed, all or those below one
         folder, in pages: continue with `cursor` as `nextCursor` says."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         below = _folder(ask.dir)
         found = [it for it in opened.documents.values() if it.name.startswith(below)]
         rows = [_document_row(opened, it) for it in found]
-        rows += await _asset_rows(opened, below)
+        graph = await opened.graph_soon() if opened.other_files else None
+        rows += [] if graph is None else await _asset_rows(opened, graph, below)
         page = paginate_rows(sort_rows(rows), ask.cursor, ask.limit)
         shown = {str(it["docName"]) for it in page.rows if it["kind"] == "document"}
         opened.record_returned([it.path for it in found if it.name in shown])
         ends: dict[str, Json] = {"total": len(rows), "nextCursor": page.next_cursor}
-        return ToolResult({"documents": [*page.rows], **ends, **listing_fields(opened)})
+        if opened.unreadable:
+            named = islice(sorted(opened.unreadable.items()), MAX_UNREADABLE)
+            ends["unreadable"] = [{"path": it, "reason": why} for it, why in named]
+        if graph is None and opened.other_files:
+            ends["incomplete"] = LINKS_UNREAD
+        return ToolResult({"documents": [*page.rows], **listing_fields(opened), **ends})
 
 
 def document_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
@@ -98,7 +117,10 @@ def listing_fields(opened: OpenSpace) -> dict[str, Json]:
     # Where the folder lies is only for users of a local install.
     is_local = opened.call.caller.kind is CredentialKind.LOCAL
     cwd = str(opened.space.folder) if is_local else opened.space.name
-    return {"ui": opened.preview.ui, "cwd": cwd, "space": opened.space.name}
+    fields: dict[str, Json] = {"ui": opened.preview.ui, "cwd": cwd, "space": opened.space.name}
+    if not opened.is_indexed and not opened.space.is_whole:
+        fields["incomplete"] = NOT_INDEXED
+    return fields
 
 
 def find_document(opened: OpenSpace, path: str) -> WikiDocument:
@@ -247,6 +269,8 @@ def _format_document(fields: dict[str, Json], text: str) -> str:
         lines += ["", "### Recent activity", *map(_format_version, rows)]
     lines += _format_links(fields, "Backlinks", "backlink", "get_backlinks")
     lines += _format_links(fields, "Forward links", "forwardLink", "get_forward_links")
+    if "incomplete" in fields:
+        lines += ["", f"[{fields['incomplete']}]"]
     return "\n".join([*lines, "", "### Content", "", text])
 
 
@@ -287,10 +311,7 @@ def _document_row(opened: OpenSpace, document: WikiDocument) -> dict[str, Json]:
     }
 
 
-async def _asset_rows(opened: OpenSpace, below: str) -> list[dict[str, Json]]:
-    if not opened.other_files:
-        return []
-    graph = await opened.graph()
+async def _asset_rows(opened: OpenSpace, graph: LinkGraph, below: str) -> list[dict[str, Json]]:
     found = await run_sync(
         find_referenced_assets, graph.facts, graph.names, opened.other_files, graph.rules
     )

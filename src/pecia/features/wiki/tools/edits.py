@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from anyio.to_thread import run_sync
+
 from pecia.features.wiki.core import edit
 from pecia.features.wiki.core.document import decode_utf8
 from pecia.features.wiki.core.edit import Replacement
@@ -129,7 +131,9 @@ class EditTools:
     ) -> ToolResult:
         """The result of a write: preview, dead links, and hints who could link here."""
         name = document.name
-        graph = await now.graph()
+        # It is written: an answer must not wait for links that are still being read after a start.
+        whole = await now.graph_soon()
+        graph = await now.graph_of([document]) if whole is None else whole
         dead: list[Json] = [
             it.target
             for it in graph.forward_links(name)
@@ -138,8 +142,14 @@ class EditTools:
         fields |= now.preview.link(name)
         if dead:
             fields["deadLinks"] = dead
-        hints: list[Json] = [] if graph.backlinks(name) else [_orphan_hint(name, now)]
-        if fields.get("created") and (hint := _similar_hint(name, graph)):
+        hints: list[Json] = []
+        if whole is not None and not graph.backlinks(name):
+            hints.append(_orphan_hint(name, graph))
+        if (
+            whole is not None
+            and fields.get("created")
+            and (hint := await run_sync(_similar_hint, name, graph))
+        ):
             hints.append(hint)
         facts = (await now.load_metadata_of([document])).get(name)
         if facts and facts.problem:
@@ -306,8 +316,8 @@ def _find(ask: EditDocument) -> Replacement:
     return Replacement(ask.find, ask.replace, ask.offset, ask.occurrence, ask.replace_all)
 
 
-def _orphan_hint(name: str, opened: OpenSpace) -> Json:
-    candidates = find_parent_candidates(name, opened.documents)
+def _orphan_hint(name: str, graph: LinkGraph) -> Json:
+    candidates = find_parent_candidates(name, graph.names)
     where = f" {', '.join(candidates)} could." if candidates else ""
     return {
         "type": "orphan",

@@ -54,7 +54,7 @@ class LinkTools:
 
     async def get_backlinks(self, call: Call, ask: LinksInput) -> ToolResult:
         """The documents that link to one, each with the sentence of its first link."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
         rows = list_backlinks(opened, await opened.graph(), name)
         page = _paginate(rows, [str(it["source"]) for it in rows], ask)
@@ -63,7 +63,7 @@ class LinkTools:
 
     async def get_forward_links(self, call: Call, ask: LinksInput) -> ToolResult:
         """The documents and URLs that one links to. `dead` marks missing ones."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
         rows = list_forward_links(opened, await opened.graph(), name)
         page = _paginate(rows, [str(it.get("docName") or it.get("url")) for it in rows], ask)
@@ -72,7 +72,7 @@ class LinkTools:
 
     async def get_hubs(self, call: Call, ask: GetHubs) -> ToolResult:
         """Documents by number of backlinks, most first."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         graph = await opened.graph()
         rows: list[Json] = [
             {"docName": it, "title": graph.title(it), "count": count, **opened.preview.link(it)}
@@ -83,7 +83,7 @@ class LinkTools:
 
     async def get_orphans(self, call: Call, ask: GetOrphans) -> ToolResult:
         """Documents that nothing links to, that link to nothing, or both (the default)."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         graph = await opened.graph()
         names = graph.orphans(ask.mode)
         rows: list[dict[str, Json]] = [
@@ -96,7 +96,7 @@ class LinkTools:
     async def get_dead_links(self, call: Call, ask: GetDeadLinks) -> ToolResult:
         """Link targets without a document, with who links there. `candidates` are named
         where a link is ambiguous."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         wanted = ask.sourceDocNames
         sources = (
             None if wanted is None else {parse_document_name(it, "sourceDocNames") for it in wanted}
@@ -127,7 +127,7 @@ class LinkTools:
     async def get_context(self, call: Call, ask: GetContext) -> ToolResult:
         """The documents around one: those within some links of it, in either direction, nearest
         first, with title, description and how they are reached."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
         graph = await opened.graph()
         near = graph.find_near(name, ask.depth)
@@ -150,7 +150,7 @@ class LinkTools:
     async def suggest_links(self, call: Call, ask: DocumentInput) -> ToolResult:
         """Unlinked mentions of this document in others, by title or alias; each with its offset for
         edit_document and the link to insert."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         document = opened.find(ask.docName)
         facts = (await opened.graph()).facts[document.name]
         title = facts.display_title(document.name)

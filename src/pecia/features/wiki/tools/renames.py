@@ -35,6 +35,7 @@ from pecia.kernel.errors import (
     PeciaError,
 )
 from pecia.kernel.identity.caller import Scope
+from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 
@@ -87,16 +88,24 @@ class RenameTools:
             raise NotFound(f"no folder {old!r}", field="fromFolder")
         async with begin_space_write(opened) as writer:
             now = await _all_documents(writer)
-            moved = await _rename(writer, now, plan_folder_rename(old, new, now))
-            if names := moved.renaming.documents:
-                docs = [*names, *names.values()]
+            files = sum(it.startswith(f"{old}/") for it in opened.other_files)
+            plan = plan_folder_rename(old, new, now, has_files=files > 0)
+            moved = await _rename(writer, now, plan)
+            names = moved.renaming.documents
+            docs = [*names, *names.values()] or [it.name for it in moved.rewritten if it.count]
+            if docs:
                 await writer.record(f"rename: {old} -> {new}", docs, summary)
         fields = _rename_fields(opened, moved, summary)
+        if plan.folder and files:
+            fields["movedFiles"] = files
         names = moved.renaming.documents.values()
         fields["previewUrls"] = {it: opened.preview.url(it) for it in names}
         if opened.preview.source is not None:
             fields["previewUrlSource"] = opened.preview.source
-        return ToolResult(fields, (TextContent(_format_text(f"{old}/ is {new}/", moved)),))
+        text = _format_text(f"{old}/ is {new}/", moved)
+        if "movedFiles" in fields:
+            text += f" {files} other files moved with it."
+        return ToolResult(fields, (TextContent(text),))
 
 
 def rename_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
@@ -138,10 +147,11 @@ async def _require_as_expected(
     require_unlocked(document.name, opened.prefix + document.path, text, rules)
 
 
-async def _all_documents(writer: SpaceWrite) -> Mapping[str, WikiDocument]:
+async def _all_documents(writer: SpaceWrite) -> LayeredDict[str, WikiDocument]:
     """All documents, visible to the caller or not: links in hidden ones must not break either."""
     opened = writer.opened
-    every = {**opened.documents, **opened.hidden}
+    every = opened.documents.copy()
+    every.update(opened.hidden)
     now = await opened.wiki.sync.scan(opened.location)
     if {name: (it.path, it.stamp) for name, it in every.items()} != {
         name: (path, now.stamps[path]) for name, path in now.documents.items()
@@ -152,9 +162,9 @@ async def _all_documents(writer: SpaceWrite) -> Mapping[str, WikiDocument]:
 
 
 async def _rename(
-    writer: SpaceWrite, now: Mapping[str, WikiDocument], renaming: RenamePlan
+    writer: SpaceWrite, now: LayeredDict[str, WikiDocument], renaming: RenamePlan
 ) -> RenameResult:
-    if not renaming.documents:
+    if not renaming.documents and not renaming.folder:
         return RenameResult(renaming, ())
     opened = writer.opened
     paths = {old: new + now[old].extension for old, new in renaming.documents.items()}

@@ -13,7 +13,7 @@ from pecia.features.wiki.core.metadata import DocumentMetadata
 from pecia.features.wiki.core.names import split_extension
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
 from pecia.features.wiki.storage import disk
-from pecia.features.wiki.tools.documents import FEATURE, listing_fields
+from pecia.features.wiki.tools.documents import FEATURE, NOT_INDEXED, listing_fields
 from pecia.features.wiki.tools.schemas import WikiSearch, WikiSearchOut
 from pecia.kernel.corpus.search.search import SearchHit, SearchMode, SearchRequest
 from pecia.kernel.errors import InvalidInput, Json, NotFound, PayloadTooLarge, Unprocessable
@@ -48,7 +48,7 @@ class WikiSearchTool:
         mcp.tools.search.maxResults; truncated says when there are more."""
         if not ask.query.strip():
             raise InvalidInput('Field "query" must not be blank', field="query")
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         limit = opened.settings.config.mcp.tools.search.maxResults
         if ask.mode == "ranked":
             if ask.case_sensitive:
@@ -85,6 +85,8 @@ class WikiSearchTool:
         result = _with_unread(await _build_result(opened, ask.query, ranked, limit), opened, unread)
         assert isinstance(result.structured, dict)
         result.structured["truncated"] = answer.has_more
+        if not opened.is_indexed:
+            result.structured["incomplete"] = NOT_INDEXED
         if answer.degraded:
             result.structured["degraded"] = [*answer.degraded]
         return result

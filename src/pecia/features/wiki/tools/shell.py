@@ -16,6 +16,7 @@ from pecia.features.wiki.shell.tree import DiskReader, FileTree, TreeFile
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
 from pecia.features.wiki.tools.documents import (
     FEATURE,
+    LINKS_UNREAD,
     MAX_LINKS,
     format_mtime,
     list_backlinks,
@@ -43,7 +44,7 @@ class ShellTool:
         """Read the space as with a shell: cat, ls, grep, find, head, tail, wc, sort, uniq and cut,
         joined by pipes; globs work. Nothing can be written or run. Documents that the output names
         come with title, tags and links."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         reader, files = await _open_tree(opened, ask.command)
         home = str(opened.space.folder) if call.caller.kind is CredentialKind.LOCAL else ""
         try:
@@ -53,8 +54,13 @@ class ShellTool:
         tree = FileTree(files, reader, home)
         out = format_output(stages, ran, tree)
         named = list_referenced_paths(stages, ran, tree)
-        entries = await self._entries(opened, stages, tree, named[:MAX_ENRICHED])
         warnings = list(out.warnings)
+        graph = await opened.graph_soon() if named else None
+        if named and graph is None:
+            shown = (_document_at(opened, it) for it in named[:MAX_ENRICHED])
+            graph = await opened.graph_of([it for it in shown if it is not None])
+            warnings.append(LINKS_UNREAD)
+        entries = await self._entries(opened, graph, stages, tree, named[:MAX_ENRICHED])
         if len(named) > MAX_ENRICHED:
             warnings.append(f"{len(named) - MAX_ENRICHED} more files are not described")
         opened.record_returned([it.removeprefix(opened.prefix) for it in named])
@@ -70,11 +76,15 @@ class ShellTool:
         return ToolResult(fields, (TextContent(_format_text(out.text, warnings, entries)),))
 
     async def _entries(
-        self, opened: OpenSpace, stages: tuple[PipelineStage, ...], tree: FileTree, named: list[str]
+        self,
+        opened: OpenSpace,
+        graph: LinkGraph | None,
+        stages: tuple[PipelineStage, ...],
+        tree: FileTree,
+        named: list[str],
     ) -> list[Json]:
-        if not named:
+        if graph is None:
             return []
-        graph = await opened.graph()
         is_one_cat = len(stages) == 1 and stages[0].name == "cat" and len(named) == 1
         rows = [_describe_path(opened, graph, tree, it, is_rich=is_one_cat) for it in named]
         document = _document_at(opened, named[0])

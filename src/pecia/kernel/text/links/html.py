@@ -1,10 +1,11 @@
-"""Links in the HTML of a document: `<a href="x.md">`, `<img src="x.png">`. Pure.
+"""Links in the HTML of a document: `<a href="x.md">`, `<img src="x.png" srcset="y.png 2x">`. Pure.
 
 They are addresses, as Markdown's are: percent signs are escapes, and so are entities. A value with
 a backslash or a line break is left alone, because browsers read it in their own way.
 """
 
 import re
+from collections.abc import Iterator
 
 from pecia.kernel.text.links.destination import read_target
 from pecia.kernel.text.links.inline import find_open_tags
@@ -26,7 +27,7 @@ def find_html_links(text: str, blocks: list[MarkdownBlock]) -> list[Link]:
         for block in blocks
         if block.kind in _WITH_TAGS and _MAY_LINK.search(text, block.span.start, block.span.end)
         for tag in find_open_tags(text, block.span)
-        if (link := _link(text, tag, block.span.end))
+        for link in _links(text, tag, block.span.end)
     ]
 
 
@@ -39,15 +40,26 @@ def write_html_path(text: str, link: Link, path: str) -> str:
     return "".join(f"%{ord(it):02X}" if it in unsafe else it for it in written)
 
 
-def _link(text: str, tag: Span, end: int) -> Link | None:
+def _links(text: str, tag: Span, end: int) -> Iterator[Link]:
     name = _NAME.match(text, tag.start)
     attribute = _ATTRIBUTES.get(name[1].lower()) if name else None
-    span = _value(text, tag, attribute) if attribute else None
-    if span is None or not span.size or _ODD.search(span.of(text)):
-        return None
+    if attribute is None:
+        return
+    span = _value(text, tag, attribute)
     embed = attribute != "href"
     shown = "" if embed else _shown(text, tag, end)
-    return Link(LinkKind.HTML, embed, tag, read_target(text, span), shown)
+    candidates = _candidates(text, tag) if embed else ()
+    for it in (*(() if span is None else (span,)), *candidates):
+        if it.size and not _ODD.search(it.of(text)):
+            yield Link(LinkKind.HTML, embed, tag, read_target(text, it), shown)
+
+
+def _candidates(text: str, tag: Span) -> Iterator[Span]:
+    """The addresses of a `srcset`, each before its width or density."""
+    value = _value(text, tag, "srcset")
+    for found in _CANDIDATE.finditer(text, value.start, value.end) if value else ():
+        group = 1 if found[1] is not None else 2
+        yield Span(found.start(group), found.start(group) + len(found[group].rstrip(",")))
 
 
 def _value(text: str, tag: Span, attribute: str) -> Span | None:
@@ -77,5 +89,7 @@ _NAME = re.compile(r"<([A-Za-z][A-Za-z0-9-]*+)")
 _ATTRIBUTE = re.compile(
     r"""\s([A-Za-z_:][\w.:-]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'=<>`]++)))?+"""
 )
+# An address ends at a space, or at commas before one; a descriptor ends at a comma.
+_CANDIDATE = re.compile(r"[\s,]*+(?:(\S++)(?<=,)|(\S++)[^,]*+,?+)")
 _CLOSE = re.compile(r"</a\s*>", re.IGNORECASE)
 _ODD = re.compile(r"[\\\r\n]")

@@ -182,6 +182,8 @@ class _Site:
         if way is LookupRule.FOLDER and folder_of(wanted):
             tail = "/" if path.endswith("/") else ""
             yield self._in_manner(folder_of(wanted), path, way) + tail
+        if path.endswith("/"):
+            yield f"{self._in_manner(wanted, path, way)}/"
         if way is LookupRule.SUFFIX:
             yield wanted.rpartition("/")[2] + extension
         yield self._in_manner(wanted, path, way) + extension
@@ -196,7 +198,7 @@ class _Site:
         if path.endswith("/") and (folder := self.rename.rules.to_address(f"/{folder_of(wanted)}")):
             yield f"{folder}/"
         if address := self.rename.rules.to_address(f"/{wanted}"):
-            yield address + extension
+            yield f"{address}/" if path.endswith("/") else address + extension
         # Out of every root: other programs read a path from the folder too.
         yield f"./{relative_path(wanted, self._new_folder)}{extension}"
 
