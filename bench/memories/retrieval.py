@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -111,7 +110,9 @@ def _locomo_time(text: str) -> datetime:
 
 
 def measure_beam(client: MemoryClient, chats: slice) -> dict[str, Any]:
-    """The messages of a chat as one memory each: are those that answer among the first ten?"""
+    """The messages of a chat as one memory each: are those that answer among the first ten?
+    Messages are told by the ids of their memories: a secret in one is not stored, so that texts do
+    not come back as they were sent."""
     tallies: dict[str, Tally] = defaultdict(Tally)
     superseded = 0
     with gzip.open(DATA / "beam-100k" / "chats.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -120,11 +121,12 @@ def measure_beam(client: MemoryClient, chats: slice) -> dict[str, Any]:
         half = "tuned on" if number < TUNED_CHATS else "held back"
         there = client.within(f"beam-{chat['chat']}")
         texts = [_message(it) for it in chat["messages"]]
+        known: dict[str, list[str]] = defaultdict(list)
         for message, text in zip(chat["messages"], texts, strict=True):
             metadata = {"said_at": _beam_time(message).isoformat(), "said_by": message["role"]}
-            there.store([text], memoryMetadata=metadata)
+            for it in there.store([text], memoryMetadata=metadata):
+                known[it["id"]].append(str(message["id"]))
         client.settle()
-        known = {text: str(it["id"]) for it, text in zip(chat["messages"], texts, strict=True)}
         bm25 = Bm25(texts)
         for question in chat["questions"]:
             right = {str(it) for it in question["sources"]}
@@ -132,7 +134,7 @@ def measure_beam(client: MemoryClient, chats: slice) -> dict[str, Any]:
                 continue
             results = there.search(question["question"], 10)
             superseded += sum(it["superseded_by"] is not None for it in results)
-            hits = [known.get(it["text"], "") for it in results]
+            hits = [message for it in results for message in known[it["id"]]]
             plain = [str(chat["messages"][it]["id"]) for it in bm25.rank(question["question"])[:10]]
             for name, found in (("memory", hits), ("bm25", plain)):
                 for part in ("all", question["type"]):
@@ -142,8 +144,7 @@ def measure_beam(client: MemoryClient, chats: slice) -> dict[str, Any]:
 
 
 def _message(message: dict[str, Any]) -> str:
-    """The text as it is stored: white space at the ends of lines does not come back."""
-    return re.sub(r"[ \t]+\n", "\n", message["text"])[:MAX_MESSAGE_CHARS].strip()
+    return message["text"][:MAX_MESSAGE_CHARS].strip()
 
 
 def _beam_time(message: dict[str, Any]) -> datetime:

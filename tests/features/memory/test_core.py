@@ -68,6 +68,15 @@ def test_statements_are_kept_and_small_talk_questions_and_requests_are_not(
         ("Give me three options.", None),
         ("Ana: Never say that.", None),
         ("Do you always answer in German?", None),
+        # A preference may stand in the middle of a request, and a request is none.
+        ("I need a lunch place, and I prefer quiet ones, can you suggest some?", "preference"),
+        ("Da ich Züge bevorzuge: ich bevorzuge auch Nachtzüge, was gibt es?", "preference"),
+        ("I want security changes that keep the app fast.", "preference"),
+        ("I want to make sure that the form works.", None),
+        ("I'd like to see the report.", None),
+        ("I would love to visit Rome with you.", None),
+        ("Should I prefer trains?", None),
+        ("Can you check why I have never deployed it to the test server", None),
     ],
 )
 def test_what_holds_for_all_that_is_asked_later_is_told_from_facts(

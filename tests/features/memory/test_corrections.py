@@ -116,6 +116,71 @@ def test_what_holds_at_another_time_corrects_nothing(old: str, new: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Parking is free on weekdays.", "Parking is free on weekends now."),
+        ("Parking is free on weekdays.", "Parking is now free on weekends."),
+        ("The rate is 20 euros for welders.", "The rate is 30 euros for painters now."),
+        ("The limit is 100 requests for guests.", "The limit is 500 requests for members now."),
+        ("The heating runs until 10 on weekdays.", "The heating runs until 11 on weekends now."),
+        ("Dogs are allowed in the garden.", "Dogs are allowed in the hall now."),
+        ("Dogs are allowed in room 4.", "Dogs are allowed in room 5 now."),
+        ("The shop is open on Sundays.", "The shop is open on Mondays now."),
+        ("Entry is free before noon.", "Entry is free after six now."),
+        ("Der Eintritt ist frei für Kinder.", "Der Eintritt ist jetzt frei für Studenten."),
+        ("Le parking est gratuit le lundi.", "Le parking est maintenant gratuit le mardi."),
+        ("El museo es gratis los domingos.", "El museo es ahora gratis los sábados."),
+    ],
+)
+def test_what_holds_under_another_condition_corrects_nothing(old: str, new: str) -> None:
+    assert not is_correction(new, old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The fee is 5 euros for children.", "The fee is 9 euros for children now."),
+        ("The store is open until 6.", "The store is open until 8 now."),
+        ("The report is due on Friday.", "The report is due on Monday now."),
+        ("The backups are stored on tape.", "The backups are stored on disks now."),
+        ("Parking is free on weekdays.", "Sorry, I meant parking is free on weekends."),
+        ("Parking is free on weekdays.", "Parking is free on weekends instead."),
+        ("Parking is free on weekdays.", "Parking is no longer free on weekdays."),
+        ("The office is in Bonn.", "The office is in Berlin now."),
+        ("Nadia is a manager in Leeds.", "Nadia is now a manager in York."),
+    ],
+)
+def test_what_holds_under_the_same_condition_is_corrected(old: str, new: str) -> None:
+    assert is_correction(new, old)
+
+
+TWO_VALUES = [
+    ("Ines owns 30% of Lumen.", "Ines now owns 45% of Quarz."),
+    ("Lars pays 12 euros a month to Tidal.", "Lars now pays 18 euros a month to Orange."),
+    ("Boat 2 is hired by the Santos in May.", "Boat 2 is now hired by the Kims in June."),
+    ("Tess drives a van to Lund.", "Tess now drives a bus to Kiel."),
+    ("Olga uses nano for notes.", "Olga switched from nano to Emacs for mail."),
+    ("We use Trello for planning with clients.", "We moved from Trello to Asana for hiring."),
+    ("Jan fährt mit dem Rad nach Ulm.", "Jan fährt jetzt mit dem Bus nach Bonn."),
+]
+ONE_VALUE = [
+    ("Ines owns 30% of Lumen.", "Ines now owns 45% of Lumen."),
+    ("Olga uses nano for notes.", "Olga switched from nano to Emacs for notes."),
+    ("Boat 2 is hired by the Santos.", "Boat 2 is now hired by the Kims."),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), TWO_VALUES)
+def test_where_two_values_differ_another_fact_is_told(old: str, new: str) -> None:
+    assert not is_correction(new, old)
+
+
+@pytest.mark.parametrize(("old", "new"), ONE_VALUE)
+def test_where_one_value_differs_it_is_corrected(old: str, new: str) -> None:
+    assert is_correction(new, old)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "#772 is closed now.",
@@ -211,3 +276,19 @@ async def test_two_memories_that_a_correction_may_mean_both_stay(memories: Memor
 async def _search(memories: Memories, query: str) -> list[dict[str, Any]]:
     found = await memories.call(memories.bo, "cipher_memory_search", query=query)
     return found["results"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Parking is free on weekdays.", "Parking is free on weekends now."),
+        ("The rate is 20 euros for welders.", "The rate is 30 euros for painters now."),
+    ],
+)
+async def test_two_facts_that_only_their_condition_tells_apart_both_hold(
+    memories: Memories, old: str, new: str
+) -> None:
+    await memories.remember(memories.bo, old)
+    await memories.remember(memories.bo, new)
+    assert {*await memories.listed(memories.bo)} == {old, new}

@@ -45,7 +45,7 @@ MAX_NEWEST = 200
 # Lexical hits and nearest neighbours that are candidates.
 MAX_KEYWORD_HITS = 60
 MAX_NEAREST = 30
-# So many times as many where most hits are of other folders.
+# So many times as many where most hits are of other folders, or of few memories.
 CROWDED_FACTOR = 4
 # Standing instructions and preferences that are compared with a query.
 MAX_STANDING = 100
@@ -84,7 +84,7 @@ class MemoryRetriever:
         self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: PendingEmbeddings
     ) -> list[RankedMemory]:
         """Memories that answer the query, best first; one that is said in other words once."""
-        found = await self._retrieve(tx, caller, question, meaning)
+        found = await self._retrieve(tx, caller, question, meaning, is_thorough=True)
         if found is None:
             return []
         return await found.rank(self._semantic_weight(question.text, found))
@@ -120,13 +120,19 @@ class MemoryRetriever:
         return sorted(found, key=lambda it: (-it.similarity, -it.memory.file_id))
 
     async def _retrieve(
-        self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: PendingEmbeddings
+        self,
+        tx: Transaction,
+        caller: Caller,
+        question: MemoryQuery,
+        meaning: PendingEmbeddings,
+        *,
+        is_thorough: bool = False,
     ) -> "_Retrieval | None":
         share = await knn.load_visible_set(tx, MEMORY_FILTER)
         if not share.chunks:
             return None
         query = Query(words=tuple(remove_stop_words(question.text)))
-        retrieval = _Retrieval(self.corpus, tx, caller, question, share, query)
+        retrieval = _Retrieval(self.corpus, tx, caller, question, share, query, is_thorough)
         await retrieval.run(meaning if share.has_vectors else None)
         return retrieval
 
@@ -153,6 +159,8 @@ class _Retrieval:
     question: MemoryQuery
     share: VisibleSet
     query: Query
+    is_thorough: bool = False
+    """Whether to search deeper where hits are of few memories."""
     words: dict[int, float] = field(default_factory=dict[int, float])
     cosines: dict[int, float] = field(default_factory=dict[int, float])
     files: dict[int, int] = field(default_factory=dict[int, int])
@@ -172,13 +180,24 @@ class _Retrieval:
         if cursor < self.share.clock or self.question.include_unlike:
             await self._add_unindexed(0 if self.question.include_unlike else cursor)
         await self._read()
-        if has_more and self.outside > len(self.memories):
+        if has_more and self._is_crowded():
             _, has_more = await self._search(None, CROWDED_FACTOR)
             await self._read()
-        if has_more and len(self.memories) < self.question.limit:
+        if has_more and self._needs_keys():
             for it in self.question.ranges:
-                await self._search(it.glob)
+                await self._search(it.glob, CROWDED_FACTOR if self.is_thorough else 1)
             await self._read()
+
+    def _is_crowded(self) -> bool:
+        """Whether most hits are of other folders or, where that counts, are further chunks of long
+        memories."""
+        if self.outside > len(self.memories):
+            return True
+        return self.is_thorough and 2 * len(self.memories) < len(self.seen)
+
+    def _needs_keys(self) -> bool:
+        is_mostly_outside = self.is_thorough and self.outside > len(self.memories)
+        return is_mostly_outside or len(self.memories) < self.question.limit
 
     async def _search(
         self, glob: str | None, factor: int = 1, meaning: PendingEmbeddings | None = None

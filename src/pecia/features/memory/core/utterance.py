@@ -125,13 +125,29 @@ _STANDING = re.compile(
     r"toujours\b|ne .* jamais\b|siempre\b|nunca\b)",
     _I,
 )
+# `Why I have never seen it` tells of the past.
 _STANDING_INSIDE = re.compile(
-    r"\b(?:always|never|from now on|whenever|every time|each time|immer|toujours|siempre)\b", _I
+    r"(?<!have )(?<!has )(?<!had )(?<!['’]ve )(?<!\bi )(?<!\bwe )"
+    r"\b(?:always|never|from now on|whenever|every time|each time|immer|toujours|siempre)\b",
+    _I,
 )
 _PREFERENCE = re.compile(
     r"\s*(?:i(?:['’]d| would)? (?:really |strongly |much )?(?:prefer|rather|like|love|enjoy|hate|"
     r"dislike)|i (?:only|usually|generally|don['’]t) (?:drink|eat|use|like|want|work)|i want\b|"
     r"my (?:preference|favou?rite)\b|je préfère|ich (?:mag|bevorzuge)|prefiero)\b",
+    _I,
+)
+# What somebody wants to do now, and no preference.
+_WISH_OF_NOW = re.compile(
+    r"\s*i(?:['’]d| would)? (?:really |just |also )?(?:want|like|love) (?:you )?to\b"
+    r"(?! (?:always|never)\b)",
+    _I,
+)
+# In the middle of a sentence, or of a question about something else.
+_PREFERENCE_INSIDE = re.compile(
+    r"(?<!should )(?<!do )(?<!would )(?<!did )(?<!can )(?<!if )(?<!whether )"
+    r"\b(?:(?:i|we)(?:['’]d| would)? (?:really |strongly |much |usually |generally )?prefer|"
+    r"my preference (?:is|for)|je préfère|ich bevorzuge|prefiero)\b",
     _I,
 )
 _REQUEST = re.compile(
@@ -176,13 +192,15 @@ def read_standing(text: str) -> Standing | None:
     if len(text) > MAX_STANDING_CHARS or _SPEAKER.match(text) or "```" in text:
         return None
     for sentence in _split(text):
+        if _PREFERENCE_INSIDE.search(sentence):
+            return Standing.PREFERENCE
         if sentence.rstrip().endswith("?") or _QUESTION.match(sentence):
             continue
         if _STANDING.match(sentence) or (
             _REQUEST.match(sentence) and _STANDING_INSIDE.search(sentence)
         ):
             return Standing.INSTRUCTION
-        if _PREFERENCE.match(sentence):
+        if _PREFERENCE.match(sentence) and not _WISH_OF_NOW.match(sentence):
             return Standing.PREFERENCE
     return None
 

@@ -14,6 +14,7 @@ from pecia.features.memory.core.keys import SOURCE, KeyRange
 from pecia.features.memory.core.search.conversation import speaker_of
 from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.toolset import require_enabled
+from pecia.features.memory.core.utterance import Standing
 from pecia.features.memory.embeddings import PendingEmbeddings, TextEmbeddings, embedding
 from pecia.features.memory.model import VERSION, MemoryKind
 from pecia.features.memory.retriever import MemoryQuery, MemoryRetriever
@@ -41,8 +42,8 @@ from pecia.kernel.tool.passages import (
 FEATURE = "memory"
 MAX_STANDING_SHOWN = 5
 STANDING_SHARE = 4
-# Instructions are worded unlike the requests that they are for.
-MIN_STANDING_SIMILARITY = 0.1
+# Instructions are worded unlike the requests that they are for; preferences like them.
+MIN_STANDING_SIMILARITY = {Standing.INSTRUCTION: 0.1, Standing.PREFERENCE: 0.3}
 
 RefineQuery: TypeAlias = Callable[[Call, str], Awaitable[Sequence[str]]]
 """Rewrites a query in several ways; returns the query alone where it cannot."""
@@ -289,11 +290,16 @@ class MemorySearchTool:
 def with_standing(
     found: Sequence[RankedMemory], standing: Sequence[RankedMemory], limit: int
 ) -> list[RankedMemory]:
-    """The hits, the last of which give way to standing instructions that fit and are not among
-    them: at most one in four."""
+    """The hits, the last of which give way to the instruction and the preference that fit best, if
+    they are not among them: at most one hit in four."""
     room = limit // STANDING_SHARE
     known = {it.memory.id for it in found}
-    fit = [it for it in standing if it.similarity >= MIN_STANDING_SIMILARITY]
+    best: dict[Standing, RankedMemory] = {}
+    for it in standing:
+        kind = Standing(it.memory.text_fact("standing") or Standing.INSTRUCTION)
+        if it.similarity >= MIN_STANDING_SIMILARITY[kind]:
+            best.setdefault(kind, it)
+    fit = [*best.values()]
     more = [it for it in fit[:room] if it.memory.id not in known]
     kept = [*found[: limit - len(more)]]
     least = kept[-1].similarity if kept else 1.0

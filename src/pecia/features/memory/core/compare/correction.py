@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
+from pecia.features.memory.core.compare.condition import differ_in_condition
 from pecia.features.memory.core.compare.phrases import (
     CHANGES,
     CLAUSE,
@@ -44,6 +45,10 @@ MAX_CONTEXT_CHARS = 300
 
 _JOINING = frozenset(("de", "del", "of", "di", "do", "da", "to", "bis", "till", "tot", "до"))
 """Between the parts of a date or a range."""
+_JOINED = frozenset(
+    ("de", "del", "of", "di", "do", "da", "and", "und", "et", "y", "e", "en", "och")
+)
+"""Within one name or list."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUESTION = re.compile(r"[?？\u037e؟]\s*$")
 _NAMES = frozenset({ValueKind.NAME})
@@ -153,7 +158,7 @@ def _replaces(new: str, old: str, language: PhraseLanguage) -> bool:
     was, placed = read_phrases(old, language, CHANGES).words, language.words["placed"]
     for read in _read_parts(new, language):
         if read.found and _changes_value(read, was, language):
-            return True
+            return not differ_in_condition(new, old)
         # A time may be told without them: `Takes place on Monday`, `is on Monday`.
         bare = replace(read, words=tuple(it for it in read.words if it.low not in placed))
         mine = [it for it in was if it.low not in placed]
@@ -212,7 +217,15 @@ def _changes_value(
     # Behind a preposition, and a verb that the subject has; with more words than those, anywhere.
     frame = len(theirs) - len(was) - (old.lead not in language.light)
     is_led = new.lead == old.lead and old.lead not in language.words["be"]
-    return is_led and frame >= MIN_FRAME_WORDS
+    joints = _joints(mine, value), _joints(theirs, was)
+    return is_led and frame >= MIN_FRAME_WORDS and joints[0].isdisjoint(joints[1])
+
+
+def _joints(words: Sequence[PhraseWord], value: Sequence[int]) -> set[str]:
+    """What stands between the parts of a value: `to` in `a Volvo to Turku`. Where both have the
+    same, each part is a value, and two changed."""
+    parts = pairwise(words[it] for it in value)
+    return {here.lead for before, here in parts if here.lead != before.low} - _JOINED
 
 
 def _is_one(words: Sequence[PhraseWord], value: Sequence[int]) -> bool:

@@ -7,9 +7,11 @@ loses words: a second wording and what was corrected stay readable.
 import re
 from collections import Counter
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
 
+from pecia.features.memory.core.compare.condition import differ_in_condition
 from pecia.features.memory.core.compare.plain_words import rewrite
 from pecia.features.memory.core.compare.roles import keep_roles
 from pecia.features.memory.core.compare.statement import (
@@ -252,7 +254,9 @@ def corrects(new: str, old: str) -> bool:
     # Who speaks Italian now may speak French still.
     if not _SEVERAL.isdisjoint(one.words) and not one.negations and "no longer" not in new.lower():
         return False
-    return _changes_one_value(one, other) and _tells_same(one, other)
+    if not (_changes_one_value(one, other) and _tells_same(one, other)):
+        return False
+    return not differ_in_condition(new, old)
 
 
 def _changes_one_value(one: Statement, other: Statement) -> bool:
@@ -263,7 +267,36 @@ def _changes_one_value(one: Statement, other: Statement) -> bool:
         for place, word in enumerate(other.words)
         if (word[:1].isdigit() or word in _MOMENTS) and word not in one.words
     ]
-    return not gone or gone[-1] - gone[0] < len(gone)
+    is_together = not gone or gone[-1] - gone[0] < len(gone)
+    return is_together and _count_replaced(one, other) < 2
+
+
+def _count_replaced(one: Statement, other: Statement) -> int:
+    """In how many places the newer statement has something else. Who owns a share of one firm and
+    another share of another firm owns both."""
+    mine, theirs = _without_former(one, other), [*other.words]
+    changes = SequenceMatcher(None, theirs, mine, autojunk=False).get_opcodes()
+    return sum(
+        _says_something(theirs[a:b]) and _says_something(mine[c:d])
+        for kind, a, b, c, d in changes
+        if kind == "replace"
+    )
+
+
+def _without_former(one: Statement, other: Statement) -> list[str]:
+    """The words without those that only tell of the change: `now`, and what it was before, as in
+    `from vim to Helix`."""
+    words, former = [*one.words], {*other.words} - _PREPOSITIONS
+    if "from" in words and "to" in (rest := words[words.index("from") :]):
+        start = words.index("from")
+        was = words[start + 1 : start + rest.index("to")]
+        if was and {it for it in was if it not in LIGHT} <= former:
+            del words[start : start + rest.index("to")]
+    return [it for it in words if stem(it) not in _CORRECTING]
+
+
+def _says_something(words: Sequence[str]) -> bool:
+    return any(it not in LIGHT and it not in _VERBS and it not in _PREPOSITIONS for it in words)
 
 
 def _tells_same(one: Statement, other: Statement) -> bool:

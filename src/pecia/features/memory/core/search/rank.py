@@ -4,6 +4,7 @@ have: the conversation around a text, the time it was said, and newer versions o
 Weights were chosen on two conversations of LoCoMo; bench/memory.py measures the others.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,12 +31,19 @@ CONVERSATION_DECAY = 0.8
 # The line of a text that holds most of the query's words.
 LINE_WEIGHT = 0.5
 TIME_WEIGHT = 0.35
-# What a model answered, beside what people said.
+# What a model answered, beside what people said; unless a question asks for what it said.
 ANSWER_PENALTY = 0.15
 # A question of somebody about themselves, and a memory in which somebody speaks of themselves.
 PERSON_WEIGHT = 0.05
 MAX_PERSON_CHARS = 300
 ANSWERING = frozenset(("assistant", "model", "agent", "bot", "ai"))
+_ASKS_FOR_ANSWER = re.compile(
+    r"\b(?:(?:did|had) you|you (?:recommended|suggested|advised|said|told|explained|proposed|"
+    r"mentioned|described|gave|listed)|your (?:advice|suggestion|recommendation|answer|explanation|"
+    r"proposal)s?|hast du|haben sie|dein(?:e[nmrs]?)? (?:rat|vorschlag|vorschläge|antwort(?:en)?)|"
+    r"as-tu|avez-vous|tu m'as|vous m'avez|me (?:dijiste|recomendaste|sugeriste))\b",
+    re.IGNORECASE,
+)
 _SELF = frozenset(("i", "my", "me", "mine", "we", "our", "us", "i'm", "i've", "ich", "mein", "wir"))
 # Newer versions are looked for among so many of the best.
 MAX_REVISED = 16
@@ -101,9 +109,10 @@ def rank_memories(
     near = {it: _period_nearness(asked.period, by_file[it]) for it in scores}
     for file in scores:
         scores[file] += TIME_WEIGHT * near[file]
-    for file in scores:
-        if by_file[file].text_fact("said_by") in ANSWERING:
-            scores[file] -= ANSWER_PENALTY
+    if not asks_for_answer(asked.text):
+        for file in scores:
+            if by_file[file].text_fact("said_by") in ANSWERING:
+                scores[file] -= ANSWER_PENALTY
     if speaks_of_self(asked.text):
         for file in scores:
             scores[file] += PERSON_WEIGHT * speaks_of_self(by_file[file].text)
@@ -122,6 +131,11 @@ def _period_nearness(period: TimeRange | None, memory: Memory) -> float:
     if any(period.overlaps(it) for it in read_dates(memory.text)):
         return 1.0
     return period.nearness(memory.said_at)
+
+
+def asks_for_answer(text: str) -> bool:
+    """Whether a question is about what a model said: `What did you recommend for …`."""
+    return _ASKS_FOR_ANSWER.search(text) is not None
 
 
 def speaks_of_self(text: str) -> bool:
