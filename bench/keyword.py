@@ -363,7 +363,7 @@ def entries(texts: Path, size: int) -> Iterator[IndexEntry]:
         for body in bodies:
             id_ += 1
             yield IndexEntry(
-                id_, group, acl, "debian", key, "text/plain", None, "en", title, "", body
+                id_, group, acl, "debian", key, "text/plain", None, (), "en", title, "", body
             )
             if id_ == size:
                 return

@@ -10,6 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.soak import SOAK
 from tests.web.conftest import ROOT, Installed, findings
 from tests.web.hostile_texts import DRAWINGS
 from tests.web.lake_server import LakeServer
@@ -102,7 +103,8 @@ DIALOGS: dict[str, tuple[str, Callable[[Page], None]]] = {
 }
 """What opens over a screen, and by what."""
 Theme = Literal["light", "dark"]
-FRAMES = [(theme, width) for theme in ("light", "dark") for width in (1440, 390)]
+FRAMES = [("light", 1440), ("dark", 390), *([("dark", 1440), ("light", 390)] if SOAK else [])]
+"""Both themes and both widths; all four of them in `make soak`."""
 # Where the focus is must be seen without a pointer: at the control, or at what holds it.
 UNSEEN_FOCUS = """async () => {
   const look = (it) => {

@@ -155,7 +155,7 @@ def test_what_holds_under_the_same_condition_is_corrected(old: str, new: str) ->
 
 
 TWO_VALUES = [
-    ("Ines owns 30% of Lumen.", "Ines now owns 45% of Quarz."),
+    ("Irma owns 30% of Lumen.", "Irma now owns 45% of Quarz."),
     ("Lars pays 12 euros a month to Tidal.", "Lars now pays 18 euros a month to Orange."),
     ("Boat 2 is hired by the Santos in May.", "Boat 2 is now hired by the Kims in June."),
     ("Tess drives a van to Lund.", "Tess now drives a bus to Kiel."),
@@ -164,7 +164,7 @@ TWO_VALUES = [
     ("Jan fährt mit dem Rad nach Ulm.", "Jan fährt jetzt mit dem Bus nach Bonn."),
 ]
 ONE_VALUE = [
-    ("Ines owns 30% of Lumen.", "Ines now owns 45% of Lumen."),
+    ("Irma owns 30% of Lumen.", "Irma now owns 45% of Lumen."),
     ("Olga uses nano for notes.", "Olga switched from nano to Emacs for notes."),
     ("Boat 2 is hired by the Santos.", "Boat 2 is now hired by the Kims."),
 ]
