@@ -5,7 +5,10 @@ from base64 import b64encode
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import pytest
+from mcp import ClientSession, MCPError
+from mcp.client.sse import sse_client
 
 from pecia.kernel.identity import pat
 from tests.interfaces.raw_http import request, tell
@@ -241,3 +244,38 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(served: Served, place: s
     answer = await served.talk.ask("/mcp/lake", "resources/list", {"cursor": cursor})
     assert answer["error"]["code"] == -32602
     assert answer["error"]["data"]["field"] == "cursor"
+
+
+def nested(levels: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(levels):
+        found = {"a": found}
+    return found
+
+
+async def test_a_call_that_is_nested_too_deeply_is_refused_under_its_id(served: Served) -> None:
+    deep = CALL | {"params": {"name": "list_sources", "arguments": nested(200)}}
+    response = await served.talk.post("/mcp", deep)
+    assert (response.status_code, response.json()["id"]) == (400, 4)
+    assert "nested too deeply" in response.json()["error"]["message"]
+
+
+async def test_a_stock_client_of_the_old_transport_is_told_so_and_goes_on(served: Served) -> None:
+    """It waits for every answer on its stream, and never looks at that of a post."""
+    with anyio.fail_after(30):
+        async with (
+            sse_client(f"{served.url}/sse") as (reader, writer),
+            ClientSession(reader, writer) as session,
+        ):
+            await session.initialize()
+            with pytest.raises(MCPError, match="nested too deeply"):
+                await session.call_tool("list_sources", nested(200))
+            assert (await session.list_tools()).tools
+
+
+async def test_a_refusal_is_not_put_on_the_stream_of_another(served: Served) -> None:
+    async with sse_client(f"{served.url}/sse", on_session_created=(ids := list[str]()).append) as _:
+        stranger = served.other(await served.token("bo"))
+        deep = CALL | {"params": {"name": "list_sources", "arguments": nested(200)}}
+        response = await stranger.post(f"/messages?session_id={ids[0]}", deep)
+    assert response.status_code == 400

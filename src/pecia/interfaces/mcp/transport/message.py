@@ -121,6 +121,14 @@ async def read_request_id(request: Request) -> str | int | None:
     return None
 
 
+def find_request_id(body: bytes) -> str | int | None:
+    """The id of a request that is refused as a whole, such as one that is nested too deeply."""
+    with suppress(orjson.JSONDecodeError):
+        found = orjson.loads(body)
+        return get_request_id(found) if isinstance(found, dict) and "method" in found else None
+    return None
+
+
 def read_message(
     dispatcher: Dispatcher, here: McpRequestContext, body: bytes
 ) -> RpcMessage | list[Any]:

@@ -1,13 +1,20 @@
 """The transport of 2024-11-05: a stream of events, and a second path to post messages to."""
 
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.sse import SseServerTransport
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCError
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.errors import HttpStatusError
+from pecia.interfaces.mcp.errors import error_envelope
 from pecia.interfaces.mcp.methods.tool_list import ToolListCache
 from pecia.interfaces.mcp.request_context import McpAuthenticator, McpRequestContext
 from pecia.interfaces.mcp.server import McpServices, make_server
@@ -19,6 +26,7 @@ from pecia.interfaces.mcp.transport.exchange import (
 )
 from pecia.interfaces.mcp.transport.message import (
     audit_malformed,
+    find_request_id,
     get_request_id,
     read_body,
     read_message,
@@ -27,6 +35,7 @@ from pecia.interfaces.mcp.transport.session_manager import open_session
 from pecia.interfaces.mcp.views.endpoints import McpEndpoint, messages_path
 from pecia.kernel.errors import (
     Forbidden,
+    InvalidInput,
     InvalidRequest,
     Json,
     MethodNotFound,
@@ -34,6 +43,8 @@ from pecia.kernel.errors import (
     PeciaError,
 )
 from pecia.kernel.identity.caller import Operator
+
+_SESSION = re.compile(rb"session_id=([0-9a-f]+)")
 
 
 class SseEndpoint:
@@ -54,6 +65,7 @@ class SseEndpoint:
             security_settings=NO_SDK_HOST_CHECK,
             max_request_body_size=services.app.settings.kernel.body_limit_bytes,
         )
+        self._open: dict[str, _OpenStream] = {}
         self.stream = _SingleMethodApp(self._stream, "GET")
         self.messages = _SingleMethodApp(self._message, "POST")
 
@@ -61,21 +73,32 @@ class SseEndpoint:
         here = await self._authenticate(request)
         options = self._server.create_initialization_options()
         self._sessions.count_handshake(here.quota_key)
+        sender = _StreamSender(send)
         async with (
             open_session(self._sessions, here.quota_key),
-            self._transport.connect_sse(
-                request.scope, request.receive, _disable_buffering(send)
-            ) as (
+            self._transport.connect_sse(request.scope, request.receive, sender) as (
                 reader,
                 writer,
             ),
         ):
-            await self._server.run(reader, writer, options)
+            sender.on_session = lambda id_: self._open.update(
+                {id_: _OpenStream(here.owner, writer)}
+            )
+            try:
+                await self._server.run(reader, writer, options)
+            finally:
+                self._open.pop(sender.session_id, None)
 
     async def _message(self, request: Request, send: Send) -> None:
         here = await self._authenticate(request)
         body = await read_body(request)
-        found = read_message(self._dispatcher, here, body)
+        try:
+            found = read_message(self._dispatcher, here, body)
+        except InvalidInput as refusal:
+            if not await self._refuse(request, here, refusal, find_request_id(body)):
+                raise
+            await Response("Accepted", 202)(request.scope, request.receive, send)
+            return
         if isinstance(found, list):
             raise InvalidRequest("the SSE transport has no batches", expected="object")
         audit_malformed(self._dispatcher, here, found)
@@ -84,6 +107,18 @@ class SseEndpoint:
             replay_body(request, body),
             _JsonRpcErrorSender(request, send, get_request_id(found)),
         )
+
+    async def _refuse(
+        self, request: Request, here: McpRequestContext, refusal: PeciaError, id_: str | int | None
+    ) -> bool:
+        """Answer a refused request on the stream of its session, where clients wait for it: they
+        do not look at what a post returns. False where there is no such stream."""
+        stream = self._open.get(request.query_params.get("session_id", ""))
+        if id_ is None or stream is None or stream.owner != here.owner:
+            return False
+        envelope = error_envelope(refusal, id_, modern=False)
+        await stream.writer.send(SessionMessage(JSONRPCError.model_validate_json(envelope)))
+        return True
 
     async def _authenticate(self, request: Request) -> McpRequestContext:
         here = await self._authenticator.authenticate(request)
@@ -137,13 +172,27 @@ class _JsonRpcErrorSender:
             await response(self._request.scope, self._request.receive, self._send)
 
 
-def _disable_buffering(send: Send) -> Send:
-    """Headers that keep proxies from buffering events."""
+@dataclass(frozen=True, slots=True)
+class _OpenStream:
+    owner: str
+    writer: Any
+    """Takes the messages of the server."""
 
-    async def passed(message: Message) -> None:
+
+class _StreamSender:
+    """A `send` with headers that keep proxies from buffering events. It tells the session's id,
+    which the SDK makes and writes into the first event."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.session_id = ""
+        self.on_session: Callable[[str], None] = lambda _: None
+
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = [*message["headers"], (b"x-accel-buffering", b"no")]
             message = {**message, "headers": headers}
-        await send(message)
-
-    return passed
+        elif not self.session_id and (found := _SESSION.search(message.get("body", b""))):
+            self.session_id = found[1].decode()
+            self.on_session(self.session_id)
+        await self._send(message)

@@ -50,6 +50,7 @@ from pecia.interfaces.mcp.transport.message import (
     audit_malformed,
     call_of,
     check_content_type,
+    find_request_id,
     get_request_id,
     is_request,
     parse_message,
@@ -65,7 +66,7 @@ from pecia.interfaces.mcp.transport.session_manager import (
     open_session,
 )
 from pecia.interfaces.mcp.views.endpoints import McpEndpoint
-from pecia.kernel.errors import Forbidden, InvalidRequest, MethodNotFound, PeciaError
+from pecia.kernel.errors import Forbidden, InvalidInput, InvalidRequest, MethodNotFound, PeciaError
 from pecia.kernel.identity.caller import Operator
 from pecia.kernel.tool.model import AnyTool
 
@@ -125,7 +126,11 @@ class StreamableHttpEndpoint:
         check_content_type(request.headers.get("content-type", ""))
         facts.was_read = True
         body = await read_body(request)
-        found = read_message(self._dispatcher, here, body)
+        try:
+            found = read_message(self._dispatcher, here, body)
+        except InvalidInput:
+            facts.id = find_request_id(body)
+            raise
         facts.id = get_request_id(found)
         facts.modern = speaks_modern(version, found)
         if isinstance(found, list):
