@@ -162,16 +162,32 @@ TWO_VALUES = [
     ("Olga uses nano for notes.", "Olga switched from nano to Emacs for mail."),
     ("We use Trello for planning with clients.", "We moved from Trello to Asana for hiring."),
     ("Jan fährt mit dem Rad nach Ulm.", "Jan fährt jetzt mit dem Bus nach Bonn."),
+    ("Dad takes zinc before lunch.", "Dad now takes melatonin at night."),
+    ("The robot mows the lawn in the morning.", "The robot now mows the field at noon."),
+]
+SWAPPED = [
+    ("Vera calls Dad on Sundays.", "Dad now calls Vera on Tuesdays."),
+    ("Alba backs up Boro at 2.", "Boro now backs up Alba at 3."),
+    ("Uli ruft Kim montags an.", "Kim ruft Uli jetzt freitags an."),
+    ("Inès appelle Luc le lundi.", "Luc appelle maintenant Inès le jeudi."),
+    ("Marta llama a Iván los lunes.", "Iván llama ahora a Marta los jueves."),
 ]
 ONE_VALUE = [
     ("Irma owns 30% of Lumen.", "Irma now owns 45% of Lumen."),
     ("Olga uses nano for notes.", "Olga switched from nano to Emacs for notes."),
     ("Boat 2 is hired by the Santos.", "Boat 2 is now hired by the Kims."),
+    ("Vera calls Dad on Sundays.", "Vera now calls Dad on Tuesdays."),
+    ("Uli ruft Kim montags an.", "Uli ruft Kim jetzt freitags an."),
 ]
 
 
 @pytest.mark.parametrize(("old", "new"), TWO_VALUES)
 def test_where_two_values_differ_another_fact_is_told(old: str, new: str) -> None:
+    assert not is_correction(new, old)
+
+
+@pytest.mark.parametrize(("old", "new"), SWAPPED)
+def test_who_does_it_to_whom_is_not_corrected_by_the_other_way_round(old: str, new: str) -> None:
     assert not is_correction(new, old)
 
 

@@ -195,6 +195,8 @@ def _changes_value(
         return False
     if _frame(mine, value, language) != _frame(theirs, was, language):
         return False
+    if not _keeps_names_in_order(mine, theirs):
+        return False
     kinds = _kinds(mine, value, language), _kinds(theirs, was, language)
     behind = len(theirs) - 1 - was[-1]
     if kinds[0] == kinds[1] and kinds[0] <= {*COUNTED}:
@@ -217,15 +219,21 @@ def _changes_value(
     # Behind a preposition, and a verb that the subject has; with more words than those, anywhere.
     frame = len(theirs) - len(was) - (old.lead not in language.light)
     is_led = new.lead == old.lead and old.lead not in language.words["be"]
-    joints = _joints(mine, value), _joints(theirs, was)
-    return is_led and frame >= MIN_FRAME_WORDS and joints[0].isdisjoint(joints[1])
+    are_two = _has_joint(mine, value) and _has_joint(theirs, was)
+    return is_led and frame >= MIN_FRAME_WORDS and not are_two
 
 
-def _joints(words: Sequence[PhraseWord], value: Sequence[int]) -> set[str]:
-    """What stands between the parts of a value: `to` in `a Volvo to Turku`. Where both have the
-    same, each part is a value, and two changed."""
+def _has_joint(words: Sequence[PhraseWord], value: Sequence[int]) -> bool:
+    """Whether something stands between the parts of a value, as `to` in `a Volvo to Turku`. Where
+    that is so in both statements, each part is a value, and two changed."""
     parts = pairwise(words[it] for it in value)
-    return {here.lead for before, here in parts if here.lead != before.low} - _JOINED
+    return any(here.lead != before.low and here.lead not in _JOINED for before, here in parts)
+
+
+def _keeps_names_in_order(one: Sequence[PhraseWord], other: Sequence[PhraseWord]) -> bool:
+    """`Rosa calls Mum` is not `Mum calls Rosa`."""
+    mine, theirs = ([it.plain for it in words if it.is_capital] for words in (one, other))
+    return [it for it in mine if it in theirs] == [it for it in theirs if it in mine]
 
 
 def _is_one(words: Sequence[PhraseWord], value: Sequence[int]) -> bool:

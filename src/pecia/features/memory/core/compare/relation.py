@@ -277,10 +277,20 @@ def _count_replaced(one: Statement, other: Statement) -> int:
     mine, theirs = _without_former(one, other), [*other.words]
     changes = SequenceMatcher(None, theirs, mine, autojunk=False).get_opcodes()
     return sum(
-        _says_something(theirs[a:b]) and _says_something(mine[c:d])
+        min(_count_parts(theirs[a:b]), _count_parts(mine[c:d]))
         for kind, a, b, c, d in changes
         if kind == "replace"
     )
+
+
+def _count_parts(words: Sequence[str]) -> int:
+    """How many values there are: `aspirin in the morning` has two."""
+    parts: list[list[str]] = [[]]
+    for it in words:
+        if it in _JOINTS:
+            parts.append([])
+        parts[-1].append(it)
+    return sum(map(_says_something, parts))
 
 
 def _without_former(one: Statement, other: Statement) -> list[str]:
@@ -295,8 +305,11 @@ def _without_former(one: Statement, other: Statement) -> list[str]:
     return [it for it in words if stem(it) not in _CORRECTING]
 
 
+_JOINTS = _PREPOSITIONS | {"in", "at", "on", "before", "after", "during", "with", "as", "into"}
+
+
 def _says_something(words: Sequence[str]) -> bool:
-    return any(it not in LIGHT and it not in _VERBS and it not in _PREPOSITIONS for it in words)
+    return any(it not in LIGHT and it not in _VERBS and it not in _JOINTS for it in words)
 
 
 def _tells_same(one: Statement, other: Statement) -> bool:
