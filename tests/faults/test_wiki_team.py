@@ -177,6 +177,10 @@ async def begin(team: WikiTeam, home: TeamHome) -> None:
 
 async def kill_after(seconds: float, pid: int) -> None:
     await anyio.sleep(seconds)
+    kill(pid)
+
+
+def kill(pid: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
@@ -201,6 +205,8 @@ async def work(team: WikiTeam, home: TeamHome) -> Counter[str]:
                         await team.settle_names()
                         await live_and_die(team)
                     life.cancel_scope.cancel()
+                # A connection that was cut by a busy machine is no death.
+                kill(pid)
             hits.update([it.split()[1] for it in said if it.startswith("hit ")] or ["anywhere"])
         over.set()
     return hits

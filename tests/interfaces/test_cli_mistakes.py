@@ -137,7 +137,9 @@ def shell() -> Iterator[Shell]:
         (opened.root / "bad.yml").write_text("port: [1\n")
         (opened.root / "unknown.yml").write_text("prot: 7000\n")
         (opened.root / "ours.yml").write_text("port: 7000\n")
-        opened.ok("start", folder, "--port", 0, "--detach", "--no-ask")
+        # We look at everything before and after each command: more often than people may.
+        often = {"PECIA_PRINCIPAL_RATE_PER_S": "10000"}
+        opened.ok("start", folder, "--port", 0, "--detach", "--no-ask", env=often)
         yield opened
 
 

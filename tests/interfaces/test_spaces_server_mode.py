@@ -225,7 +225,7 @@ def after(owner: type, name: str, monkeypatch: pytest.MonkeyPatch, act: Callable
 MOMENTS = {
     "checked": (SpaceRoots, "require"),
     "configured": (ConfigFiles, "load_effective"),
-    "looked": (SpaceSync, "sync"),
+    "looked": (SpaceSync, "_sync"),
 }
 CALLS: dict[str, dict[str, Any]] = {
     "list_documents": {},

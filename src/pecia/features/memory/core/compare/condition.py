@@ -21,7 +21,7 @@ from pecia.features.memory.core.compare.phrases import (
 )
 
 # They say of the older statement that it does not hold, under whatever condition.
-_REPLACING = ("wrong", "moved", "ended", "contrast", "replaced")
+_REPLACING = ("wrong", "weak", "moved", "ended", "contrast", "replaced")
 
 
 class _Phrase(NamedTuple):
