@@ -34,7 +34,7 @@ pytestmark = [
     needs("node22", "yjs"),
     pytest.mark.skipif(
         not SOAK,
-        reason="in `make soak` only: no word is lost any more, but one seed of seven did not end, "
+        reason="in `make soak` only: no word is lost any more, but one seed of six did not end, "
         "and whether the test or the server waits there is not known",
     ),
 ]
