@@ -34,8 +34,8 @@ pytestmark = [
     needs("node22", "yjs"),
     pytest.mark.skipif(
         not SOAK,
-        reason="in `make soak` only: no word is lost any more, but one seed of six did not end, "
-        "and whether the test or the server waits there is not known",
+        reason="in `make soak` only: five seeds lost no word, a sixth did not end, and whether "
+        "the test or the server waits there is not known",
     ),
 ]
 

@@ -379,6 +379,10 @@ async def test_files_that_cannot_be_documents_are_named_with_the_reason(space: S
     assert listed.value["unreadable"] == [
         {"path": "docs/caf\\udce9.md", "reason": "the name is not UTF-8"}
     ]
+    # A list that is cut says so.
+    space.write({f"docs/{it}\udce9.md": "x\n" for it in range(60)})
+    many = (await space.ask("list_documents")).value
+    assert (len(many["unreadable"]), many["unreadableTotal"]) == (50, 61)
     await space.admin("set_source", trim_mode="per_file")
     await space.admin("grant", folder="docs/", to="user:bo", role="reader")
     assert "unreadable" not in (await space.ask_as_bo("list_documents")).value

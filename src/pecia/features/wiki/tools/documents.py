@@ -99,9 +99,12 @@ class DocumentTools:
         if opened.unreadable:
             named = islice(sorted(opened.unreadable.items()), MAX_UNREADABLE)
             ends["unreadable"] = [{"path": it, "reason": why} for it, why in named]
-        if graph is None and opened.other_files:
-            ends["incomplete"] = LINKS_UNREAD
-        return ToolResult({"documents": [*page.rows], **listing_fields(opened), **ends})
+            ends["unreadableTotal"] = len(opened.unreadable)
+        fields = listing_fields(opened)
+        # What is missing of the documents themselves matters more.
+        if graph is None and opened.other_files and "incomplete" not in fields:
+            fields["incomplete"] = LINKS_UNREAD
+        return ToolResult({"documents": [*page.rows], **fields, **ends})
 
 
 def document_tools(wiki: Wiki) -> tuple[AnyTool, ...]:

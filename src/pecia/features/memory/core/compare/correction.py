@@ -43,9 +43,9 @@ MIN_FRAME_WORDS = 2
 MAX_ELLIPTIC_WORDS = 3
 MAX_CONTEXT_CHARS = 300
 
-_JOINING = frozenset(("de", "del", "of", "di", "do", "da", "to", "bis", "till", "tot", "до"))
+_DATE_JOINERS = frozenset(("de", "del", "of", "di", "do", "da", "to", "bis", "till", "tot", "до"))
 """Between the parts of a date or a range."""
-_JOINED = frozenset(
+_NAME_JOINERS = frozenset(
     ("de", "del", "of", "di", "do", "da", "and", "und", "et", "y", "e", "en", "och")
 )
 """Within one name or list."""
@@ -227,7 +227,7 @@ def _has_joint(words: Sequence[PhraseWord], value: Sequence[int]) -> bool:
     """Whether something stands between the parts of a value, as `to` in `a Volvo to Turku`. Where
     that is so in both statements, each part is a value, and two changed."""
     parts = pairwise(words[it] for it in value)
-    return any(here.lead != before.low and here.lead not in _JOINED for before, here in parts)
+    return any(here.lead != before.low and here.lead not in _NAME_JOINERS for before, here in parts)
 
 
 def _keeps_names_in_order(one: Sequence[PhraseWord], other: Sequence[PhraseWord]) -> bool:
@@ -240,7 +240,7 @@ def _is_one(words: Sequence[PhraseWord], value: Sequence[int]) -> bool:
     """Whether numbers are of one value, as `3 de mayo`: not with a verb between them, as in `hall 4
     has 20 seats`."""
     for before, here in pairwise(words[it] for it in value):
-        is_joined = here.lead_before == before.low and here.lead in _JOINING
+        is_joined = here.lead_before == before.low and here.lead in _DATE_JOINERS
         if here.lead != before.low and not is_joined:
             return False
     return True

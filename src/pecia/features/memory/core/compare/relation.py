@@ -297,11 +297,12 @@ def _without_former(one: Statement, other: Statement) -> list[str]:
     """The words without those that only tell of the change: `now`, and what it was before, as in
     `from vim to Helix`."""
     words, former = [*one.words], {*other.words} - _PREPOSITIONS
-    if "from" in words and "to" in (rest := words[words.index("from") :]):
-        start = words.index("from")
-        was = words[start + 1 : start + rest.index("to")]
+    start = words.index("from") if "from" in words else len(words)
+    if "to" in words[start:]:
+        end = words.index("to", start)
+        was = words[start + 1 : end]
         if was and {it for it in was if it not in LIGHT} <= former:
-            del words[start : start + rest.index("to")]
+            del words[start:end]
     return [it for it in words if stem(it) not in _CORRECTING]
 
 

@@ -18,8 +18,9 @@ from pecia.kernel.errors import Json
 TOOL = "lake.search_content"
 SCHEME = "pecia://file/"
 FILTERS = ("mode", "path", "content_type", "modified_after", "modified_before", "cursor")
-ASK_AGAIN = "search again shortly"
-"""What the tool advises while a source is being crawled and a worker runs."""
+STILL_READ = re.compile(r"\b(?:being crawled|index is being built)\b.*: search again shortly")
+"""What the tool says while a worker reads files. Missing embeddings are no reason to wait: they may
+take hours, and words are found without them."""
 MAX_WAIT_S, POLL_INTERVAL_S = 15.0, 0.25
 _MARK = re.compile(r"</?mark>")
 
@@ -51,16 +52,17 @@ def _ask_again_while_crawled(
 ) -> dict[str, Any]:
     """The answer; where there is none because files are still being read, a later one."""
     answer, until = ask(), time.monotonic() + MAX_WAIT_S
-    if _may_come(answer):
+    if may_find_more(answer):
         terminal.info("nothing found yet, and files are still being read: asking again…")
-    while _may_come(answer) and time.monotonic() < until:
+    while may_find_more(answer) and time.monotonic() < until:
         time.sleep(POLL_INTERVAL_S)
         answer = ask()
     return answer
 
 
-def _may_come(answer: dict[str, Any]) -> bool:
-    return not answer["hits"] and any(ASK_AGAIN in it for it in answer.get("degraded", []))
+def may_find_more(answer: dict[str, Any]) -> bool:
+    """Whether nothing was found, and files are still being read."""
+    return not answer["hits"] and any(map(STILL_READ.search, answer.get("degraded", [])))
 
 
 def search_document(query: str, answer: dict[str, Any]) -> dict[str, Json]:
