@@ -27,6 +27,7 @@ from pecia.features.wiki.live import copies, file_swap, flush
 from pecia.features.wiki.live.copies import COPY_FOLDER, DocumentFiles
 from pecia.features.wiki.live.core.crdt import LiveText
 from pecia.features.wiki.live.flush import LiveFlusher
+from pecia.features.wiki.live.news import NewsQuery, fetch_news
 from pecia.features.wiki.live.store import SQL, CallerLiveRows, FileCopy, SystemLiveRows
 from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.storage.disk import FileSnapshot
@@ -129,9 +130,8 @@ class Paper:
             await tx.execute(SQL["add_changes"], **asked, changes=[change], writers=["principal-1"])
 
     async def catch_up(self) -> None:
-        asked = {"tenant_id": self.place.tenant_id, "id": self.id, "seq": -1}
         async with self.app.store.system() as tx:
-            row = await tx.fetch_optional(SQL["live_since"], **asked)
+            [row] = await fetch_news(tx, [NewsQuery(self.place.tenant_id, self.id, -1)])
         assert row is not None, "the document is live as long as its file is there"
         for change in ([row["base"]] if row["base"] else []) + row["changes"]:
             self.typist.apply(change)

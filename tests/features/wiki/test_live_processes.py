@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -12,6 +13,7 @@ from pecia.app.app import SETTINGS, App, open_app
 from pecia.features.wiki.live.cleanup import LiveCleanup
 from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.space_recovery import SpaceRecovery
+from pecia.features.wiki.store import SQL as WIKI
 from pecia.features.wiki.store import SpaceLocation
 from pecia.interfaces.http.server import serve_http
 from pecia.kernel.errors import Conflict, Json
@@ -23,6 +25,10 @@ from tests.features.wiki.live_editor import PATIENCE_S, at
 
 pytestmark = pytest.mark.anyio
 
+WAITING = """
+SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+ WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()
+"""
 PAGE = "# Plan\n\nFirst line.\nLast line.\n"
 
 
@@ -125,6 +131,62 @@ async def test_who_reconnects_elsewhere_goes_on_with_the_same_text(
     assert read["content"] == f"And on. {PAGE}".replace("First", "First stored").replace(
         "Last", "Last unsent"
     )
+
+
+async def test_files_that_wait_for_another_process_keep_nobody_from_typing(
+    nodes: tuple[Node, Node], plan: Path
+) -> None:
+    """More files are due than there are connections, and another process has the space."""
+    one, two = nodes
+    assert isinstance(one.owner, Caller)
+    place = SpaceLocation(one.owner.tenant_id, f"wiki:{plan.name}", plan, "")
+    filing = LiveFlusher(SpaceRecovery(one.app.store, HistoryRepository.open))
+    async with at(one.url, "plan", plan.name) as hand, anyio.create_task_group() as tasks:
+        async with two.app.store.system() as tx:
+            await tx.execute(WIKI["lock_space"], **place.sql_params())
+            for _ in range(3 * one.app.store.pool_stats()["system"]["pool_max"]):
+                tasks.start_soon(filing.flush, place, "plan.md")
+            with anyio.fail_after(PATIENCE_S):
+                while not await tx.fetch_value(WAITING):
+                    pass
+            for count in range(20):
+                hand.type_after("First", f" a{count}")
+                await hand.saved()
+        assert hand.closed is None
+    body = (plan / "plan.md").read_text(encoding="utf-8")
+    assert body.count(" a") == 20
+
+
+async def test_spaces_that_wait_for_another_process_keep_nobody_from_typing(
+    nodes: tuple[Node, Node], plan: Path, tmp_path: Path
+) -> None:
+    """More spaces have new files than there are connections, and another process has them all."""
+    one, two = nodes
+    assert isinstance(one.owner, Caller)
+    count = 3 * one.app.store.pool_stats()["system"]["pool_max"]
+    folders = [tmp_path / f"{plan.name}-{it}" for it in range(count)]
+    for it in folders:
+        it.mkdir()
+        await one.app.call(one.owner, "admin.add_space", {"folder": str(it)}, VISIT)
+        await one.call("list_documents", space=it.name)
+        (it / "new.md").write_text("# New\n", encoding="utf-8")
+    async with at(one.url, "plan", plan.name) as hand, anyio.create_task_group() as tasks:
+        async with two.app.store.system() as tx:
+            for it in folders:
+                place = {"tenant_id": one.owner.tenant_id, "source_id": f"wiki:{it.name}"}
+                await tx.execute(WIKI["lock_space"], **place)
+            for it in folders:
+                tasks.start_soon(partial(one.call, "list_documents", space=it.name))
+            with anyio.fail_after(PATIENCE_S):
+                while not await tx.fetch_value(WAITING):
+                    pass
+            for number in range(20):
+                hand.type_after("First", f" a{number}")
+                await hand.saved()
+        assert hand.closed is None
+    for it in folders:
+        listed = await one.call("list_documents", space=it.name)
+        assert listed["total"] == 1
 
 
 async def test_a_history_that_has_grown_too_long_ends_with_the_next_who_opens(

@@ -22,6 +22,7 @@ OURS = {
     *("list_suggestions", "read_suggestion", "comment_suggestion"),
     *("accept_suggestion", "reject_suggestion", "export_space", "import_documents"),
     *("list_conflicts", "read_conflict", "resolve_conflict"),
+    *("create_document", "list_templates"),
 }
 """Beside those of the reference."""
 PAGE = "---\ntitle: One\ntags: [own]\n---\n# Heading\n\nThe quick brown fox, see [[b]].\n"
@@ -569,3 +570,23 @@ async def test_the_content_folder_is_where_documents_lie(space: Space) -> None:
     assert (await space.ask("read_document", path="x.md")).is_error
     out = await space.value("exec", command="cat docs/b.md")
     assert out["stdout"] == "==> docs/b.md <==\nb\n"
+
+
+async def test_a_document_is_read_in_parts_of_the_length_that_is_asked_for(space: Space) -> None:
+    body = "# Big\n\n## One\n\n" + "äöü " * 100 + "\n\n## Two\n\nend\n"
+    space.write({"big.md": body})
+    found, offset, parts = "", 0, 0
+    while offset is not None:
+        part = await space.ask("read_document", path="big.md", offset=offset, limit=100)
+        assert len(part.value["content"]) <= 100
+        assert part.value["contentTotal"] == len(body)
+        found, offset, parts = found + part.value["content"], part.value["nextOffset"], parts + 1
+        if offset is not None:
+            assert f"offset {offset}" in part.text
+    assert (found, parts) == (body, -(-len(body) // 100))
+    section = await space.value("read_document", path="big.md", heading="One", offset=8, limit=3)
+    assert (section["content"], section["nextOffset"]) == ("äöü", 11)
+    whole = await space.value("read_document", path="big.md", limit=10_000_000)
+    assert whole["content"] == body
+    assert "nextOffset" not in whole
+    assert (await space.ask("read_document", path="big.md", limit=0)).is_error

@@ -139,3 +139,24 @@ async def test_two_versions_are_compared_by_lines(space: Space) -> None:
     assert now["diff"].endswith("+three\n\\ No newline at end of file\n")
     same = await space.ask("compare_versions", docName="x", fromSha=shas[0])
     assert (same.value["diff"], same.text) == ("", "The versions are equal.")
+
+
+async def test_a_rename_changes_no_locked_document(space: Space) -> None:
+    space.write(
+        {
+            "a.md": "words\n",
+            "x.md": "---\nlocked: true\n---\n[[a]]\n",
+            "law/b.md": "[[a]]\n",
+            "y.md": "[[a]] locked: true\n",
+            ".pecia/config.yml": "folders:\n  - match: law/**\n    locked: true\n",
+        }
+    )
+    refused = await space.ask("rename_document", docName="a", newDocName="z")
+    assert refused.error["code"] == "CONFLICT"
+    assert refused.error["locked"] == ["law/b", "x"]
+    assert space.read("y.md") == "[[a]] locked: true\n"
+    assert (space.folder / "a.md").exists()
+    await space.value("patch_frontmatter", docName="x", patch={"locked": None})
+    space.write({".pecia/config.yml": ""})
+    await space.value("rename_document", docName="a", newDocName="z")
+    assert space.read("law/b.md") == "[[z]]\n"

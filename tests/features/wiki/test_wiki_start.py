@@ -70,15 +70,50 @@ async def test_links_that_are_not_read_yet_are_said_to_be_missing(
     read = await space.ask("read_document", path="guide.md")
     assert "being read" in read.value["incomplete"]
     assert read.value["incomplete"] in read.text
-    # Its own links need no other document than itself.
-    links = {it["docName"]: it.get("dead", False) for it in read.value["forwardLinks"]}
-    assert links == {"setup": False, "nowhere": True}
+    # Its own links need no other document than itself, unless they are by title.
+    links = {it["docName"]: {"dead", "unread"} & {*it} for it in read.value["forwardLinks"]}
+    assert links == {"setup": set(), "nowhere": {"unread"}}
     # The link tools wait for all of them.
     back = await space.value("get_backlinks", docName="guide")
     assert [it["source"] for it in back["backlinks"]] == ["setup"]
     again = await space.value("read_document", path="guide.md")
     assert "incomplete" not in again
     assert [it["source"] for it in again["backlinks"]] == ["setup"]
+
+
+async def test_a_link_by_title_is_not_dead_while_titles_are_not_read_yet(
+    hurried: Served, tmp_path: Path
+) -> None:
+    space = await add_space(hurried, tmp_path)
+    space.write(
+        {"a.md": "[[Yellow Lamp]] [[nowhere]]\n", "lamp.md": "---\ntitle: Yellow Lamp\n---\nx\n"}
+    )
+    read = await space.value("read_document", path="a.md")
+    assert all("dead" not in it and it["unread"] for it in read["forwardLinks"])
+    assert "by title" in read["incomplete"]
+    shown = await space.value("exec", command="cat a.md")
+    # The links may be read by now; it says so where they are not.
+    assert ("'dead'" in str(shown["enrichedPaths"])) is ("warnings" not in shown)
+    await space.value("get_hubs")
+    again = await space.value("read_document", path="a.md")
+    links = {it["docName"]: it.get("dead", False) for it in again["forwardLinks"]}
+    assert links == {"lamp": False, "nowhere": True}
+    assert all("unread" not in it for it in again["forwardLinks"])
+
+
+async def test_a_write_calls_no_link_dead_before_titles_are_read(
+    hurried: Served, tmp_path: Path
+) -> None:
+    space = await add_space(hurried, tmp_path)
+    space.write({"a.md": "x\n", "lamp.md": "---\ntitle: Yellow Lamp\n---\nx\n"})
+    link = {"docName": "a", "find": "x", "replace": "[[Yellow Lamp]]"}
+    done = await space.ask("edit_document", **link)
+    assert "deadLinks" not in done.value
+    assert done.value["incomplete"] in done.text
+    await space.value("get_hubs")
+    done = await space.ask("edit_document", docName="a", find="[[", replace="[[nowhere]] [[")
+    assert done.value["deadLinks"] == ["nowhere"]
+    assert "incomplete" not in done.value
 
 
 async def test_what_is_embedded_is_listed_once_the_links_are_read(

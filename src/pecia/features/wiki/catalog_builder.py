@@ -4,7 +4,7 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
-from pecia.features.wiki.config.folder_rules import build_card, match_folder_defaults
+from pecia.features.wiki.config.folder_rules import TemplateNames, build_card, match_folder_defaults
 from pecia.features.wiki.config.schema import SpaceConfig
 from pecia.features.wiki.core.catalog import (
     CATALOG_FOLDER,
@@ -58,8 +58,9 @@ def _render_catalogs(
     config: SpaceConfig,
 ) -> dict[str, str]:
     articles: list[CatalogEntry] = []
+    templates = TemplateNames.of(config)
     for name, path in paths.items():
-        if name not in facts:
+        if name not in facts or name in templates:
             continue
         found = build_card(facts[name], match_folder_defaults(config.folders, path))
         title = found.title or facts[name].heading or name.rpartition("/")[2]

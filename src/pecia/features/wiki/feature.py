@@ -23,24 +23,13 @@ from pecia.features.wiki.skills import WikiSkills
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.storage.roots import SpaceRoots
 from pecia.features.wiki.sync import SpaceSync
-from pecia.features.wiki.tools.config import config_tools
-from pecia.features.wiki.tools.conflicts import conflict_tools
-from pecia.features.wiki.tools.documents import FEATURE, document_tools
-from pecia.features.wiki.tools.edits import edit_tools
-from pecia.features.wiki.tools.links import link_tools
-from pecia.features.wiki.tools.remotes import RemoteTools, remote_tools
-from pecia.features.wiki.tools.renames import rename_tools
-from pecia.features.wiki.tools.search import search_tools
-from pecia.features.wiki.tools.shell import shell_tools
-from pecia.features.wiki.tools.suggestions import suggestion_tools
-from pecia.features.wiki.tools.transfer import transfer_tools
-from pecia.features.wiki.tools.versions import version_tools
-from pecia.features.wiki.tools.workflows import workflow_tools
-from pecia.features.wiki.tools.writes import write_tools
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.feature import Feature
 from pecia.kernel.settings.account import expand_user
 from pecia.kernel.tool.confirmation import Confirmations
+from pecia.kernel.tool.on_demand import deferred_tools
+
+FEATURE = "wiki"
 
 INSTRUCTIONS = (
     f"A wiki: a folder of Markdown documents. Begin at {page_path('')}, which read_document shows: "
@@ -82,20 +71,27 @@ def wiki_feature(
         instructions=INSTRUCTIONS,
         overview=it.overview,
         tools=(
-            *workflow_tools(it),
-            *document_tools(it),
-            *search_tools(it),
-            *shell_tools(it),
-            *link_tools(it),
-            *config_tools(it),
-            *edit_tools(it),
-            *write_tools(it),
-            *rename_tools(it),
-            *version_tools(it),
-            *suggestion_tools(it),
-            *transfer_tools(it),
-            *conflict_tools(it),
-            *remote_tools(RemoteTools(it, syncing, remotes.access.policy, remotes.confirmations)),
+            *deferred_tools("pecia.features.wiki.tools.workflows:workflow_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.documents:document_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.search:search_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.shell:shell_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.links:link_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.config:config_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.edits:edit_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.writes:write_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.writes:template_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.renames:rename_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.versions:version_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.suggestions:suggestion_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.transfer:transfer_tools", it),
+            *deferred_tools("pecia.features.wiki.tools.conflicts:conflict_tools", it),
+            *deferred_tools(
+                "pecia.features.wiki.tools.remotes:remote_tools",
+                it,
+                syncing,
+                remotes.access.policy,
+                remotes.confirmations,
+            ),
         ),
         jobs=(syncing,),
         skills=WikiSkills(it).list_skills,

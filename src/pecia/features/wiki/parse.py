@@ -6,6 +6,7 @@ documents are parsed inline: cheaper than a round trip to a worker.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 from uuid import UUID
 
 import anyio
@@ -31,6 +32,9 @@ PARSE_TIMEOUT_S = 30.0
 """For one document in the background. A call's own deadline may be shorter."""
 
 
+ParsedBody: TypeAlias = tuple[ExtractedText, DocumentMetadata | None]
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """A document for the corpus, and its metadata; None where it could not be parsed."""
@@ -44,20 +48,25 @@ async def parse_document(
     place: SpaceLocation, path: str, body: bytes, stamp: FileStamp
 ) -> ParsedDocument:
     """On timeout it is stored as unread, with the reason."""
+    text, metadata = await parse_body(place, path, body)
+    return ParsedDocument(document_facts(place.source_id, place.key(path), stamp), text, metadata)
+
+
+async def parse_body(place: SpaceLocation, path: str, body: bytes) -> ParsedBody:
+    """The same of a text that is not a file yet."""
     key = place.key(path)
-    facts = document_facts(place.source_id, key, stamp)
     if len(body) <= MAX_INLINE_BYTES:
-        return ParsedDocument(facts, *extract_document(key, body))
+        return extract_document(key, body)
     try:
         with anyio.fail_after(PARSE_TIMEOUT_S):
             if len(body) > MAX_WHOLE_BYTES:
-                return ParsedDocument(facts, *await _parse_in_two(place.tenant_id, key, body))
-            return ParsedDocument(facts, *await compute(place.tenant_id, _cut_document, key, body))
+                return await _parse_in_two(place.tenant_id, key, body)
+            return await compute(place.tenant_id, _cut_document, key, body)
     except TimeoutError:
         reason = f"It was not parsed within {PARSE_TIMEOUT_S:g} seconds."
-        return ParsedDocument(facts, _unparsed_text("timeout", reason))
+        return _unparsed_text("timeout", reason), None
     except (PayloadTooLarge, Unavailable) as error:
-        return ParsedDocument(facts, _unparsed_text("crashed", error.message))
+        return _unparsed_text("crashed", error.message), None
 
 
 async def parse_large_metadata(

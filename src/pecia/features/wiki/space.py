@@ -10,8 +10,13 @@ from typing import TypeAlias
 
 from anyio.to_thread import run_sync
 
-from pecia.features.wiki.config.files import PROJECT_FILE, ConfigFiles
-from pecia.features.wiki.config.folder_rules import DocumentCard, build_card, match_folder_defaults
+from pecia.features.wiki.config.files import PROJECT_FILE, ConfigFiles, merge_files
+from pecia.features.wiki.config.folder_rules import (
+    DocumentCard,
+    TemplateNames,
+    build_card,
+    match_folder_defaults,
+)
 from pecia.features.wiki.config.merge import EffectiveConfig
 from pecia.features.wiki.core.document import decode_any_charset
 from pecia.features.wiki.core.graph import LinkGraph, build_link_graph
@@ -24,6 +29,7 @@ from pecia.features.wiki.preview import PreviewLinks, PreviewSettings, choose_pr
 from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
+from pecia.features.wiki.storage.journal import JOURNAL_PATH
 from pecia.features.wiki.storage.roots import SpaceRoots
 from pecia.features.wiki.store import (
     SQL,
@@ -36,7 +42,7 @@ from pecia.features.wiki.store import (
 )
 from pecia.features.wiki.sync import SpaceSync, SyncedScan, WikiDocument
 from pecia.kernel.corpus.search.search import Corpus
-from pecia.kernel.errors import InvalidFormat, NotFound, Unavailable, Unprocessable
+from pecia.kernel.errors import InvalidFormat, Json, NotFound, Unavailable, Unprocessable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.store.store import Store
@@ -162,6 +168,10 @@ class OpenSpace:
             facts, match_folder_defaults(self.settings.config.folders, self.prefix + document.path)
         )
 
+    @property
+    def template_names(self) -> TemplateNames:
+        return TemplateNames.of(self.settings.config)
+
     def record_returned(self, documents: Sequence[str]) -> None:
         """Record for the audit log which files were returned."""
         self.call.record_returned(self.space.source_id, [self.prefix + it for it in documents])
@@ -219,8 +229,8 @@ class Wiki:
     _names: tuple[LayeredDict[str, WikiDocument], NameIndex] | None = None
 
     def __post_init__(self) -> None:
-        self.sync = SpaceSync(self.store)
         self.recovery = SpaceRecovery(self.store, self.versions)
+        self.sync = SpaceSync(self.store, queue=self.recovery.queue)
         self.flusher = LiveFlusher(self.recovery, self.roots)
         self._graphs = OrderedDict()
 
@@ -232,12 +242,16 @@ class Wiki:
         self, call: Call, cwd: str | None, space: str | None, *, wait_s: float | None = None
     ) -> OpenSpace:
         """The space that the caller means, freshly synced."""
-        found = await self.resolve_space(call, cwd, space)
-        settings = await self.configs.load_effective(call, found)
-        lead = await run_sync(content_prefix, found.folder, settings.config.content.dir)
+        async with self.store.reading(call.caller) as tx:
+            found = await self._find_space(tx, call, cwd, space)
+            stored = await self.configs.load_stored(tx, call.caller)
+        found = await self._with_real_folder(call, found)
+        # Together: each visit to a thread costs as much as what is read there.
+        project = await run_sync(_look_at_project, self.configs, found.folder, stored)
+        settings, lead = project.settings, project.prefix
         root = found.folder / lead
         place = SpaceLocation(call.caller.tenant_id, found.source_id, found.folder, lead)
-        await self.recovery.recover(place)
+        await self.recovery.recover(place, has_journal=project.has_journal)
         if found.is_behind:
             # Live edits are acknowledged as stored, so every reader must see them: flush first.
             await self.flusher.flush_all(place)
@@ -257,7 +271,7 @@ class Wiki:
             documents=seen.documents,
             hidden=seen.hidden,
             other_files=seen.other_files,
-            preview=await self.preview(found, settings),
+            preview=self._choose_preview(found, settings, project.ui_lock),
             folders=seen.folders,
             unreadable=looked.scan.refused if found.is_whole else {},
             is_indexed=looked.is_indexed,
@@ -285,10 +299,17 @@ class Wiki:
     async def resolve_space(self, call: Call, cwd: str | None, name: str | None) -> Space:
         """The space alone, with the real path of its folder; nothing in it is read."""
         async with self.store.reading(call.caller) as tx:
-            if cwd is None and name is None:
-                found = await find_session_space(tx, SpaceSelector.from_session(call.session))
-            else:
-                found = await find_space(tx, cwd, name)
+            found = await self._find_space(tx, call, cwd, name)
+        return await self._with_real_folder(call, found)
+
+    async def _find_space(
+        self, tx: Transaction, call: Call, cwd: str | None, name: str | None
+    ) -> Space:
+        if cwd is None and name is None:
+            return await find_session_space(tx, SpaceSelector.from_session(call.session))
+        return await find_space(tx, cwd, name)
+
+    async def _with_real_folder(self, call: Call, found: Space) -> Space:
         folder = await self.roots.resolve_folder(
             call.caller.tenant_id, found.folder, is_confined=found.is_confined
         )
@@ -302,7 +323,11 @@ class Wiki:
         return {f"{kind}-{row['id']}": str(row["name"]) for row in rows for kind in kinds}
 
     async def preview(self, space: Space, settings: EffectiveConfig) -> PreviewLinks:
-        lock = await run_sync(read_ui_lock, space.folder)
+        return self._choose_preview(space, settings, await run_sync(read_ui_lock, space.folder))
+
+    def _choose_preview(
+        self, space: Space, settings: EffectiveConfig, lock: Mapping[str, Json] | None
+    ) -> PreviewLinks:
         return choose_preview(
             space.folder, self.preview_settings, lock, settings.config.preview.baseUrl
         )
@@ -379,6 +404,24 @@ class Wiki:
         while len(self._graphs) > MAX_CACHED_GRAPHS:
             self._graphs.popitem(last=False)
         return made
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectState:
+    """What the folder of a project says before its documents are looked at."""
+
+    settings: EffectiveConfig
+    prefix: str
+    has_journal: bool
+    ui_lock: Mapping[str, Json] | None
+
+
+def _look_at_project(configs: ConfigFiles, project: Path, stored: str | None) -> ProjectState:
+    """Blocking. `stored` are the caller's settings, if they are in the store."""
+    settings = merge_files(configs.read_texts(project, stored))
+    prefix = content_prefix(project, settings.config.content.dir)
+    has_journal = disk.exists(project, JOURNAL_PATH)
+    return ProjectState(settings, prefix, has_journal, read_ui_lock(project))
 
 
 def content_prefix(project: Path, folder: str) -> str:

@@ -13,13 +13,21 @@ from anyio.to_thread import run_sync
 
 from pecia.features.wiki.history.history import PreparedVersions, SpaceHistory, VersionDraft
 from pecia.features.wiki.history.port import OpenVersions
+from pecia.features.wiki.space_queue import SpaceQueue
 from pecia.features.wiki.storage import disk, journal
-from pecia.features.wiki.storage.journal import JournaledFile, JournaledMove, WriteJournal
+from pecia.features.wiki.storage.journal import (
+    JournaledFile,
+    JournaledMove,
+    WriteJournal,
+    digest,
+)
 from pecia.features.wiki.storage.recovery import (
     RecoveryOutcome,
     check_finished,
+    prune_emptied,
     record_outcome,
     report_outcome,
+    restore_links,
     roll_back,
 )
 from pecia.features.wiki.store import SQL, SpaceLocation
@@ -47,6 +55,7 @@ class SpaceRecovery:
 
     store: Store
     versions: OpenVersions
+    queue: SpaceQueue = field(default_factory=SpaceQueue)
 
     def history(self, place: SpaceLocation) -> SpaceHistory:
         return SpaceHistory(place.project, place.prefix, self.versions)
@@ -70,22 +79,33 @@ class SpaceRecovery:
 
         The lock was released by COMMIT, so another process may have done it already.
         """
+        async with self.queue.turn(place):
+            await self.finish_in_turn(place, transaction)
+
+    async def finish_in_turn(self, place: SpaceLocation, transaction: str) -> None:
+        """The same for one who has the turn already."""
         try:
-            async with self._locked(place):
+            async with self.locked(place):
                 found = await run_sync(journal.read_journal, place.project, place.prefix)
                 if found is not None and found.transaction == transaction:
                     await self._settle_history(place, SettledFiles(found, is_finished=True))
         except PeciaError as error:
             _log.failure("wiki.write_recovered", error, space=place.source_id)
 
-    async def recover(self, place: SpaceLocation) -> None:
+    async def recover(self, place: SpaceLocation, *, has_journal: bool | None = None) -> None:
         """Settle a journal, so that a reader finds all of a write or nothing.
 
-        If only history cannot be written now, readers go on: files and store agree.
+        If only history cannot be written now, readers go on: files and store agree. `has_journal`
+        is what a caller saw who looked already.
         """
-        if not await _has_journal(place):
+        if not (await _has_journal(place) if has_journal is None else has_journal):
             return
-        async with self._locked(place) as tx:
+        async with self.queue.turn(place):
+            await self.recover_in_turn(place)
+
+    async def recover_in_turn(self, place: SpaceLocation) -> None:
+        """The same for one who has the turn already."""
+        async with self.locked(place) as tx:
             found = await self._settle_files(tx, place)
             try:
                 await self._settle_history(place, found)
@@ -109,14 +129,31 @@ class SpaceRecovery:
         )
         settle = check_finished if is_finished else roll_back
         outcome = await run_sync(settle, place.root, found)
+        if found.moves and not is_finished:
+            await self._restore_links(place, found, outcome)
         if outcome.touched or not is_finished:
             report_outcome(place.source_id, found, outcome, is_finished=is_finished)
         return SettledFiles(found, is_finished, outcome)
+
+    async def _restore_links(
+        self, place: SpaceLocation, found: WriteJournal, outcome: RecoveryOutcome
+    ) -> None:
+        """In files that somebody edited since the rename rewrote them. What it wrote is in the
+        versions that it had prepared."""
+        for it in found.files:
+            if it.path in outcome.edited and found.versions is not None:
+                after = await self.history(place).read_prepared(
+                    found.versions, found.path_after(it.path)
+                )
+                if after is not None and digest(after) == it.after:
+                    await run_sync(restore_links, place.root, it, after)
 
     async def _settle_history(self, place: SpaceLocation, found: SettledFiles | None) -> None:
         if found is None:
             return
         history, outcome = self.history(place), found.outcome
+        if found.is_finished:
+            await run_sync(prune_emptied, place.root, found.journal)
         if found.is_finished and found.journal.versions is not None:
             try:
                 await history.advance(found.journal.versions)
@@ -135,7 +172,8 @@ class SpaceRecovery:
             await run_sync(journal.reject_journal, place.project)
 
     @asynccontextmanager
-    async def _locked(self, place: SpaceLocation) -> AsyncGenerator[Transaction]:
+    async def locked(self, place: SpaceLocation) -> AsyncGenerator[Transaction]:
+        """A system transaction that holds the lock of a space, for one who has the turn."""
         async with self.store.system() as tx:
             await tx.execute(SQL["lock_space"], **place.sql_params())
             yield tx

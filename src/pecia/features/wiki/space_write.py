@@ -7,17 +7,18 @@ call is retried; the second time, the document is made live first.
 A live document is changed through its CRDT: concurrent editors lose nothing.
 """
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
 import anyio
 from anyio.to_thread import run_sync
 
-from pecia.features.wiki.core.document import decode_utf8
+from pecia.features.wiki.core.document import decode_utf8, document_facts
 from pecia.features.wiki.core.names import split_extension
 from pecia.features.wiki.core.summary import EditSummary
 from pecia.features.wiki.history.history import VersionDraft
@@ -27,7 +28,7 @@ from pecia.features.wiki.live.draft import LiveDraft, build_draft
 from pecia.features.wiki.live.file_swap import record_live_version, store_edits
 from pecia.features.wiki.live.limits import LiveLimits
 from pecia.features.wiki.live.store import CallerLiveRows, LiveRows, SystemLiveRows
-from pecia.features.wiki.parse import parse_document
+from pecia.features.wiki.parse import MAX_WHOLE_BYTES, ParsedBody, parse_body
 from pecia.features.wiki.space import OpenSpace, Wiki
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
@@ -48,6 +49,7 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.logs import Log
 from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.tool.call import Call
 
 _log = Log(__name__)
 
@@ -77,13 +79,19 @@ class StagedMove:
 @dataclass(frozen=True, slots=True)
 class WriteScope:
     """Where a write goes, and whose it is. Without `opened`, the system writes: no right is checked
-    but that of the remote which an administrator set."""
+    but that of the remote which an administrator set. With `rights`, a transaction of the caller,
+    the system writes for them, and they are asked for there."""
 
     wiki: Wiki
     location: SpaceLocation
     writer: str
     client: ClientProgram | None = None
     opened: OpenSpace | None = None
+    rights: Transaction | None = None
+
+    @property
+    def is_system(self) -> bool:
+        return self.opened is None or self.rights is not None
 
     @property
     def root(self) -> Path:
@@ -92,10 +100,10 @@ class WriteScope:
     @property
     def tenant_id(self) -> UUID | None:
         """For statements of the system; a caller's transaction knows its own."""
-        return self.location.tenant_id if self.opened is None else None
+        return self.location.tenant_id if self.is_system else None
 
     def rows(self, tx: Transaction) -> LiveRows:
-        kind = SystemLiveRows if self.opened is None else CallerLiveRows
+        kind = SystemLiveRows if self.is_system else CallerLiveRows
         return kind(tx, self.location)
 
 
@@ -120,6 +128,10 @@ class SpaceWrite:
     _drafts: dict[str, LiveDraft | None] = field(default_factory=dict[str, LiveDraft | None])
     _known: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     """Files as read in this transaction; None where there was none."""
+    _parsed: dict[tuple[str, bytes], ParsedBody] = field(
+        default_factory=dict[tuple[str, bytes], ParsedBody]
+    )
+    """Very large documents, parsed before they are written."""
     _writable: set[str] = field(default_factory=set[str])
     """Paths that the caller may write."""
     written: dict[str, tuple[FileStamp, bytes]] = field(
@@ -156,11 +168,17 @@ class SpaceWrite:
         wanted = [it for it in paths if it not in self._writable]
         keys = [place.key(it) for it in wanted]
         asked = {"source_id": place.source_id, "keys": keys}
-        refused = await self.tx.fetch_optional(SQL["may_not_write"], **asked) if keys else None
+        tx = self.scope.rights or self.tx
+        refused = await tx.fetch_optional(SQL["may_not_write"], **asked) if keys else None
         if refused is not None:
             path = str(refused["key"]).removeprefix(place.prefix)
             raise Forbidden("your role does not allow this change", docName=path)
         self._writable |= {*wanted}
+
+    def allow(self, *paths: str) -> None:
+        """Let the system write these, which the caller may not see."""
+        assert self.scope.is_system
+        self._writable |= {*paths}
 
     async def write(self, path: str, body: bytes, base: MergeBase) -> None:
         """Write the document. `base` is what the new text was made from."""
@@ -174,6 +192,7 @@ class SpaceWrite:
             await self._rows.end(path)
         self._files[path] = body
         self._note_change(path, await self._read_known(path), body)
+        await self._parse_early(path, body)
 
     async def remove(self, path: str) -> None:
         """Remove the file, and close its open editors."""
@@ -281,16 +300,36 @@ class SpaceWrite:
         self.written = {path: (stamps[path], body) for path, body in documents.items()}
         rows: list[tuple[FileMetadata, ExtractedText]] = []
         for path, body in documents.items():
-            parsed = await parse_document(place, path, body, stamps[path])
-            author = with_writer(parsed.text.extractor, [self.scope.writer])
-            rows.append((parsed.facts, replace(parsed.text, extractor=author)))
-            self.scope.wiki.sync.record_metadata(place, path, stamps[path], parsed.metadata)
+            text, metadata = await self._parse(path, body)
+            author = with_writer(text.extractor, [self.scope.writer])
+            facts = document_facts(place.source_id, place.key(path), stamps[path])
+            rows.append((facts, replace(text, extractor=author)))
+            self.scope.wiki.sync.record_metadata(place, path, stamps[path], metadata)
         # Few statements for all of them: a rename may rewrite the links of thousands.
         await texts.put_many(self.tx, rows, tenant_id=self.scope.tenant_id)
         for path, (body, was) in files.items():
             if body is None and was is not None:
                 await run_sync(disk.remove_known, root, path, was)
                 await self._remove_text(path)
+
+    async def _parse_early(self, path: str, body: bytes) -> None:
+        """Begin to parse a very large document in the workers, while its version, its journal and
+        its file are written."""
+        if len(body) > MAX_WHOLE_BYTES and split_extension(path)[1]:
+            work = partial(self._keep_parsed, path, body)
+            await self.scope.wiki.sync.work.wait((id(self), path, hash(body)), work, 0)
+
+    async def _keep_parsed(self, path: str, body: bytes) -> None:
+        self._parsed[path, body] = await parse_body(self.scope.location, path, body)
+
+    async def _parse(self, path: str, body: bytes) -> ParsedBody:
+        if len(body) > MAX_WHOLE_BYTES:
+            work = partial(self._keep_parsed, path, body)
+            if (path, body) not in self._parsed:
+                await self.scope.wiki.sync.work.wait((id(self), path, hash(body)), work, None)
+            if (path, body) in self._parsed:
+                return self._parsed.pop((path, body))
+        return await parse_body(self.scope.location, path, body)
 
     async def _remove_text(self, path: str) -> None:
         place, tenant_id = self.scope.location, self.scope.tenant_id
@@ -369,16 +408,30 @@ class SpaceWrite:
 @asynccontextmanager
 async def begin_space_write(opened: OpenSpace) -> AsyncGenerator[SpaceWrite]:
     """Wait for the lock, make the staged changes at the end, and undo them if anything fails."""
-    call = opened.call
+    call, recovery = opened.call, opened.wiki.recovery
     scope = WriteScope(opened.wiki, opened.location, writer_of(call), client_of(call), opened)
-    writer: SpaceWrite | None = None
-    try:
-        async with _writing(scope, opened.wiki.store.writing(call.caller, call.trace)) as writer:
+    settling = WriteSettling(recovery.finish, recovery.recover)
+    transaction = opened.wiki.store.writing(call.caller, call.trace)
+    async with _retried(call, _writing(scope, transaction, settling)) as writer:
+        yield writer
+    await _flush(scope, writer)
+
+
+@asynccontextmanager
+async def begin_rename_write(opened: OpenSpace) -> AsyncGenerator[SpaceWrite]:
+    """The same for a rename, which links in hidden documents follow: for a caller who does not see
+    the whole space, the system writes. Their rights are asked for in a transaction of theirs."""
+    if opened.space.is_whole:
+        async with begin_space_write(opened) as writer:
             yield writer
-    except Collision:
-        if writer is not None and call.attempt > 1:
-            await writer.make_contended_live()
-        raise
+        return
+    call, wiki = opened.call, opened.wiki
+    # Before the lock: whoever waits for that may have the last connection of callers.
+    async with wiki.store.reading(call.caller) as rights:
+        scope = WriteScope(wiki, opened.location, writer_of(call), client_of(call), opened, rights)
+        async with _retried(call, _begin_in_turn(scope)) as writer:
+            yield writer
+    await _flush(scope, writer)
 
 
 @asynccontextmanager
@@ -386,13 +439,51 @@ async def begin_system_write(
     wiki: Wiki, place: SpaceLocation, writer: str
 ) -> AsyncGenerator[SpaceWrite]:
     """The same for a sync with a remote, which no caller asked for."""
-    async with _writing(WriteScope(wiki, place, writer), wiki.store.system()) as made:
+    scope = WriteScope(wiki, place, writer)
+    async with _begin_in_turn(scope) as made:
         yield made
+    await _flush(scope, made)
+
+
+@asynccontextmanager
+async def _begin_in_turn(scope: WriteScope) -> AsyncGenerator[SpaceWrite]:
+    """A write of the system. It waits for the lock without a connection: editors need those of the
+    system (ADR 170)."""
+    wiki, place = scope.wiki, scope.location
+    async with wiki.recovery.queue.turn(place):
+        settling = WriteSettling(wiki.recovery.finish_in_turn, wiki.recovery.recover_in_turn)
+        async with _writing(scope, wiki.store.system(), settling) as made:
+            yield made
+
+
+@asynccontextmanager
+async def _retried(
+    call: Call, writing: AbstractAsyncContextManager[SpaceWrite]
+) -> AsyncGenerator[SpaceWrite]:
+    """The write of a call, which is tried again after a collision."""
+    writer: SpaceWrite | None = None
+    try:
+        async with writing as writer:
+            yield writer
+    except Collision:
+        if writer is not None and call.attempt > 1:
+            await writer.make_contended_live()
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSettling:
+    """How a write ends after COMMIT, and after a failure: with a turn of its own, or in one."""
+
+    finish: Callable[[SpaceLocation, str], Awaitable[None]]
+    recover: Callable[[SpaceLocation], Awaitable[None]]
 
 
 @asynccontextmanager
 async def _writing(
-    scope: WriteScope, transaction: AbstractAsyncContextManager[Transaction]
+    scope: WriteScope,
+    transaction: AbstractAsyncContextManager[Transaction],
+    settling: WriteSettling,
 ) -> AsyncGenerator[SpaceWrite]:
     place, recovery = scope.location, scope.wiki.recovery
     writer: SpaceWrite | None = None
@@ -407,19 +498,24 @@ async def _writing(
     except BaseException:
         if writer is not None and writer.transaction is not None:
             with anyio.CancelScope(shield=True):
-                await _undo(scope)
+                await _undo(scope, settling)
         raise
     with anyio.CancelScope(shield=True):
         if writer.transaction is not None:
             scope.wiki.sync.record_write(place, writer.written, writer.moved)
-            await recovery.finish(place, writer.transaction)
-        await scope.wiki.flusher.flush_many(place, writer.pending_flushes)
+            await settling.finish(place, writer.transaction)
 
 
-async def _undo(scope: WriteScope) -> None:
+async def _flush(scope: WriteScope, writer: SpaceWrite) -> None:
+    """The files of live documents, which each wait for a turn of their own."""
+    with anyio.CancelScope(shield=True):
+        await scope.wiki.flusher.flush_many(scope.location, writer.pending_flushes)
+
+
+async def _undo(scope: WriteScope, settling: WriteSettling) -> None:
     """The journal says what was done, and the store whether it was committed all the same."""
     try:
-        await scope.wiki.recovery.recover(scope.location)
+        await settling.recover(scope.location)
     except PeciaError as error:
         # The journal stays, and the next call recovers from it.
         _log.failure("wiki.write_recovered", error, space=scope.location.source_id)

@@ -4,7 +4,8 @@ The files are canonical. Everything here is derived from them, and rebuilt when 
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -24,6 +25,7 @@ from pecia.features.wiki.parse import (
     parse_large_metadata,
 )
 from pecia.features.wiki.shared_work import SharedWork
+from pecia.features.wiki.space_queue import SpaceQueue
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
 from pecia.features.wiki.storage.scan import SpaceScan
@@ -36,6 +38,7 @@ from pecia.kernel.corpus.catalog.texts import ExtractedText
 from pecia.kernel.errors import NotFound, PayloadTooLarge
 from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.text.canonical import build_canonical_text
 
 BATCH_SIZE = 200
@@ -130,6 +133,7 @@ class SpaceSync:
 
     store: Store
     work: SharedWork = field(default_factory=SharedWork)
+    queue: SpaceQueue = field(default_factory=SpaceQueue)
     _states: "OrderedDict[SpaceLocation, _SyncState]" = field(
         default_factory=lambda: OrderedDict[SpaceLocation, _SyncState]()
     )
@@ -172,7 +176,7 @@ class SpaceSync:
         known = state.synced if unseen is None else state.synced.keys() & unseen
         gone = sorted(it for it in known if not found.is_document(it))
         changed = await run_sync(_find_changed, place.root, state, stamps)
-        update = _CorpusUpdate(self.store, place, state.facts)
+        update = _CorpusUpdate(self.store, self.queue, place, state.facts)
         if changed or gone or state.latest is None:
             if state.latest is None:
                 changed, gone = await update.find_differences(stamps)
@@ -249,6 +253,7 @@ class SpaceSync:
 @dataclass(frozen=True, slots=True)
 class _CorpusUpdate:
     store: Store
+    queue: SpaceQueue
     location: SpaceLocation
     known: Mapping[str, tuple[FileStamp, DocumentMetadata]]
     """Metadata of files that were parsed before, for whatever reason."""
@@ -284,9 +289,8 @@ class _CorpusUpdate:
         return young
 
     async def _put(self, paths: Sequence[str]) -> dict[str, bytes]:
-        async with self.store.system() as tx:
+        async with self._locked() as tx:
             # Read under the lock: a concurrent write is read, not undone.
-            await tx.execute(SQL["lock_space"], **self.location.sql_params())
             files, young, large = await run_sync(self._read_files, paths)
             for path, body, stamp in large:
                 parsed = await parse_document(self.location, path, body, stamp)
@@ -296,6 +300,12 @@ class _CorpusUpdate:
             await texts.put_many(tx, files, tenant_id=self.location.tenant_id)
             await tx.execute(SQL["indexed_now"], **self.location.sql_params())
         return young
+
+    @asynccontextmanager
+    async def _locked(self) -> AsyncGenerator[Transaction]:
+        async with self.queue.turn(self.location), self.store.system() as tx:
+            await tx.execute(SQL["lock_space"], **self.location.sql_params())
+            yield tx
 
     def _read_files(
         self, paths: Sequence[str]
@@ -338,8 +348,7 @@ class _CorpusUpdate:
         return found, young, large
 
     async def _remove(self, paths: Sequence[str]) -> None:
-        async with self.store.system() as tx:
-            await tx.execute(SQL["lock_space"], **self.location.sql_params())
+        async with self._locked() as tx:
             keys = [self.location.key(it) for it in paths]
             rows = await tx.fetch_all(SQL["known_among"], **self.location.sql_params(), keys=keys)
             known = {row["key"] for row in rows}

@@ -13,7 +13,7 @@ from pecia.features.wiki.core.catalog import CatalogEntry, render_catalogs
 from pecia.features.wiki.core.ignore import IgnoreRules
 from pecia.features.wiki.core.names import parse_document_name
 from pecia.features.wiki.preview import PreviewSettings, choose_preview, read_ui_lock
-from pecia.features.wiki.storage import disk
+from pecia.features.wiki.storage import disk, posix
 from pecia.features.wiki.storage.journal import (
     JournaledFile,
     JournaledMove,
@@ -348,3 +348,19 @@ def test_what_a_person_wrote_at_the_head_of_a_catalog_stays() -> None:
 
 def test_a_space_without_documents_has_no_catalog() -> None:
     assert render_catalogs([], {}, {}) == {}
+
+
+@pytest.mark.skipif(posix.open_folder("/") is None, reason="needs openat2 of Linux 5.6")
+def test_a_folder_is_opened_at_once_only_where_no_link_is_on_the_way(tmp_path: Path) -> None:
+    below = tmp_path / "real" / "below"
+    below.mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "real" / "inner").symlink_to("below")
+    (tmp_path / "file").write_text("x")
+    held = posix.open_folder(str(below))
+    assert held is not None
+    assert os.path.samestat(os.fstat(held), below.stat())
+    assert not os.get_inheritable(held)
+    os.close(held)
+    for path in ("link", "link/below", "real/inner", "file", "missing", "real/inner/x"):
+        assert posix.open_folder(str(tmp_path / path)) is None, path

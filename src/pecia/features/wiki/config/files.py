@@ -29,23 +29,25 @@ class ConfigFiles:
 
     async def read(self, tx: Transaction, caller: Caller, space: Space) -> ConfigTexts:
         """Both files, in a transaction of the caller."""
-        project = await run_sync(read_project, space.folder)
+        stored = await self.load_stored(tx, caller)
+        return await run_sync(self.read_texts, space.folder, stored)
+
+    async def load_stored(self, tx: Transaction, caller: Caller) -> str | None:
+        """The record of a caller with a token; None for the machine's owner, who has a file."""
         if caller.kind is CredentialKind.LOCAL:
-            return ConfigTexts(project, await run_sync(_read_file, self.user_file))
-        # A caller with a token has their own record in the store.
-        return ConfigTexts(project, await tx.fetch_value(SQL["my_config"]) or "")
+            return None
+        return await tx.fetch_value(SQL["my_config"]) or ""
+
+    def read_texts(self, project: Path, stored: str | None) -> ConfigTexts:
+        """The project's file, and the user's, which `load_stored` gave. Blocking."""
+        user = _read_file(self.user_file) if stored is None else stored
+        return ConfigTexts(read_project(project), user)
 
     async def load_effective(self, call: Call, space: Space) -> EffectiveConfig:
         """The effective configuration; an error says where the project's file is invalid."""
         async with self.store.reading(call.caller) as tx:
             files = await self.read(tx, call.caller, space)
-        try:
-            return merge_config(files)
-        except InvalidConfig as error:
-            it = error.problem
-            raise InvalidFormat(
-                f"{PROJECT_FILE}: {it.message}", field="config", hint=it.hint, problem=it.to_json()
-            ) from None
+        return merge_files(files)
 
     async def write(
         self, tx: Transaction, caller: Caller, space: Space, was: ConfigTexts, done: ConfigPatch
@@ -57,6 +59,17 @@ class ConfigFiles:
             await run_sync(_write_user, self.user_file, was.user, done.text)
         else:
             await tx.execute(SQL["set_my_config"], yaml=done.text)
+
+
+def merge_files(files: ConfigTexts) -> EffectiveConfig:
+    """The same, of texts that were read already."""
+    try:
+        return merge_config(files)
+    except InvalidConfig as error:
+        it = error.problem
+        raise InvalidFormat(
+            f"{PROJECT_FILE}: {it.message}", field="config", hint=it.hint, problem=it.to_json()
+        ) from None
 
 
 def read_project(folder: Path) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pecia.features.wiki.config.schema import FolderRule
+from pecia.features.wiki.config.schema import FolderRule, SpaceConfig
 from pecia.features.wiki.core.globs import compile_folder_glob, expand_braces
 from pecia.features.wiki.core.metadata import DocumentMetadata
 from pecia.kernel.errors import Json
@@ -53,6 +53,41 @@ def matches_rule(match: str, path: str) -> bool:
     return any(compile_folder_glob(it.strip("/")).fullmatch(path) for it in expand_braces(match))
 
 
+def find_template(rules: Iterable[FolderRule], path: str) -> str | None:
+    """The template that a new document at this path begins as; the last matching rule decides."""
+    found = [
+        it.template for it in rules if it.template is not None and matches_rule(it.match, path)
+    ]
+    return (found[-1] or None) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateNames:
+    """Which documents are templates: those in their folder, and those that folder rules name.
+
+    Lists of what is in a space leave them out.
+    """
+
+    folder: str
+    """In lower case, with a trailing slash; empty for none."""
+    named: frozenset[str]
+
+    @classmethod
+    def of(cls, config: SpaceConfig) -> "TemplateNames":
+        lead = config.templates.dir.strip("/").casefold()
+        folder = f"{lead}/" if lead not in ("", ".") else ""
+        return cls(folder, frozenset(it.template for it in config.folders if it.template))
+
+    def __contains__(self, name: str) -> bool:
+        is_inside = self.folder and name.casefold().startswith(self.folder)
+        return bool(is_inside) or name in self.named
+
+    def shorten(self, name: str) -> str:
+        """Without the folder of templates."""
+        is_inside = self.folder and name.casefold().startswith(self.folder)
+        return name[len(self.folder) :] if is_inside else name
+
+
 @dataclass(frozen=True, slots=True)
 class FolderRuleUpsert:
     """A rule to set; with `new_match` the rule with `match` is renamed in place."""
@@ -60,6 +95,8 @@ class FolderRuleUpsert:
     match: str
     frontmatter: Mapping[str, Json]
     new_match: str | None = None
+    template: str | None = None
+    """None leaves that of an existing rule as it is."""
 
 
 def upsert_rules(
@@ -70,6 +107,8 @@ def upsert_rules(
     for it in wanted:
         target = it.match if it.new_match is None else it.new_match
         made: dict[str, Json] = {"match": target, "frontmatter": dict(it.frontmatter)}
+        if it.template is not None:
+            made["template"] = it.template
         at = _index_of(working, it.match)
         if at is None:
             at = _index_of(working, target)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from pydantic import ValidationError
 
@@ -14,6 +15,7 @@ from pecia.features.wiki.config.schema import (
     ConfigScope,
     SpaceConfig,
 )
+from pecia.features.wiki.core.names import split_extension
 from pecia.kernel.errors import InvalidFormat, Json, PayloadTooLarge, Unprocessable
 from pecia.kernel.text.yaml.patch import merge_patch, patch_yaml
 from pecia.kernel.text.yaml.reader import YamlLimits, YamlSource, load_yaml
@@ -53,10 +55,12 @@ class ConfigPatch:
     current: SpaceConfig
 
 
+@lru_cache(maxsize=64)
 def merge_config(files: ConfigTexts) -> EffectiveConfig:
     """Defaults, overridden by the user's file, overridden by the project's.
 
-    The project's file must be valid. An invalid user's file is ignored with a warning.
+    The project's file must be valid. An invalid user's file is ignored with a warning. LRU, 64
+    entries: every call of a tool asks, and parsing YAML takes longer than most of them.
     """
     project = _load_values(files.project, "project")
     _require_known(project)
@@ -112,6 +116,17 @@ def apply_patch(
         raise InvalidConfig(problem.protected_rule())
     current = merge_config(files.with_text(scope, text)).config
     return ConfigPatch(scope, tuple(".".join(it) for it in leaves), text, current)
+
+
+def rename_templates(files: ConfigTexts, renamed: Mapping[str, str]) -> ConfigPatch:
+    """Folder rules of the project with the new names of their templates; all else stays."""
+    rules = _load_values(files.project, "project").get("folders")
+    moved: list[Json] = []
+    for it in rules if isinstance(rules, list) else ():
+        name = it.get("template") if isinstance(it, dict) else None
+        new = renamed.get(split_extension(name)[0]) if isinstance(name, str) else None
+        moved.append(it if new is None or not isinstance(it, dict) else {**it, "template": new})
+    return apply_patch(files, {"folders": moved}, "project", [("folders",)])
 
 
 def _protections(config: SpaceConfig) -> list[tuple[str, bool, str | None]]:

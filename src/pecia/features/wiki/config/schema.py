@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -39,6 +40,8 @@ LEAVES: dict[ConfigPath, ConfigLeaf] = {
     ("appearance", "editorModeDefault"): ConfigLeaf("user", "user"),
     ("autoSync", "enabled"): ConfigLeaf("project", "project"),
     ("links", "roots"): ConfigLeaf("project", "project"),
+    ("templates", "dir"): ConfigLeaf("project", "project"),
+    ("templates", "timezone"): ConfigLeaf(None, "project"),
 }
 REMOVED_KEYS: dict[ConfigPath, str] = {
     ("content", "include"): "Use `.okignore` instead, and remove this key.",
@@ -95,12 +98,14 @@ class RuleFrontmatter(LenientModel):
 
 class FolderRule(LenientModel):
     """`locked`: no tool changes documents there. `suggest`: whose writes land as suggestions, those
-    of people who may only read, or those of all agents as well."""
+    of people who may only read, or those of all agents as well. `template`: the document that new
+    ones there begin as; empty for none."""
 
     match: str = Field(min_length=1)
     frontmatter: RuleFrontmatter = RuleFrontmatter()
     locked: bool = False
     suggest: SuggestRule | None = None
+    template: str | None = None
 
 
 class SpaceGitConfig(LenientModel):
@@ -159,6 +164,22 @@ class LinksConfig(LenientModel):
         )
 
 
+def _require_timezone(text: str) -> str:
+    try:
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("must be the name of a time zone, such as Europe/Berlin") from None
+    return text
+
+
+class TemplatesConfig(LenientModel):
+    """`dir`: the folder of templates, below `content.dir`; empty for none. `timezone`: of dates in
+    new documents; that of the server without one."""
+
+    dir: ProjectFolder = "templates"
+    timezone: Annotated[str, AfterValidator(_require_timezone)] | None = None
+
+
 class SpaceConfig(LenientModel):
     """The merged configuration."""
 
@@ -172,6 +193,7 @@ class SpaceConfig(LenientModel):
     appearance: AppearanceConfig = AppearanceConfig()
     autoSync: AutoSyncConfig = AutoSyncConfig()
     links: LinksConfig = LinksConfig()
+    templates: TemplatesConfig = TemplatesConfig()
 
     def to_json(self) -> dict[str, Any]:
         """As JSON, without null values."""

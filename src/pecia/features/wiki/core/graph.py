@@ -121,6 +121,8 @@ class LinkGraph:
     addresses: LayeredDict[str, tuple[ExternalLink, ...]]
     rules: LinkRules
     _references: "ReferenceIndex" = field(compare=False, repr=False)
+    is_partial: bool = False
+    """Of most documents only the names are known: a link that leads nowhere may be one by title."""
 
     def with_changes(
         self, changed: Mapping[str, DocumentMetadata], gone: Collection[str] = ()
@@ -306,6 +308,7 @@ def build_link_graph(
         LayeredDict((name, urls) for name, (_, urls) in resolved.items()),
         rules,
         ReferenceIndex(rules),
+        is_partial=others is not None,
     )
 
 

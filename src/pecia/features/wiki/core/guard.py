@@ -1,12 +1,12 @@
 """Guards of a write: the version it was made from, and documents that are locked. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 
 from pecia.features.wiki.config.folder_rules import matches_rule
 from pecia.features.wiki.config.schema import FolderRule
 from pecia.kernel.errors import Conflict, InvalidFormat
-from pecia.kernel.text.markdown.frontmatter import read_frontmatter
+from pecia.kernel.text.markdown.frontmatter import read_frontmatter, split_document
 
 LOCK_KEY = "locked"
 _VERSION_CHARS = 20
@@ -24,6 +24,14 @@ def require_version(name: str, body: bytes | None, expected: str | None) -> None
     current = document_version(body)
     if expected is None or expected == current:
         return
+    if expected == NO_DOCUMENT:
+        raise Conflict(
+            f"{name!r} exists already",
+            field="docName",
+            docName=name,
+            currentVersion=current,
+            hint="Change it with edit_document or write_document, or choose another name.",
+        )
     what = "does not exist" if body is None else f"is version {current} now"
     raise Conflict(
         f"{name!r} {what}, not {expected}",
@@ -51,8 +59,21 @@ def require_unlocked(name: str, path: str, text: str | None, rules: Iterable[Fol
         )
 
 
+def find_locked(
+    texts: Iterable[tuple[str, str, str]], rules: Sequence[FolderRule]
+) -> Iterator[str]:
+    """Of documents with their paths and texts, the names of those that are locked."""
+    locking = [it.match for it in rules if it.locked]
+    for name, path, text in texts:
+        if is_locked(text) or any(matches_rule(it, path) for it in locking):
+            yield name
+
+
 def is_locked(text: str) -> bool:
     """Whether the frontmatter says `locked: true`."""
+    if LOCK_KEY not in split_document(text).yaml:
+        # A rename asks for thousands, and reading YAML takes long.
+        return False
     try:
         return read_frontmatter(text).values.get(LOCK_KEY) is True
     except InvalidFormat:

@@ -24,6 +24,15 @@ def parse_document_name(text: str, field: str = "docName") -> str:
     return name
 
 
+def require_new_name(name: str, field: str) -> None:
+    """Refuse a name that looks like another one. Files that have such a name stay readable."""
+    if found := _INVISIBLE.search(name):
+        sign = f"U+{ord(found[0]):04X} ({unicodedata.name(found[0], 'a format control')})"
+        raise _invalid_name(name, field, f"it must not contain {sign}, which nobody sees")
+    if any(it != it.rstrip() for it in name.split("/")):
+        raise _invalid_name(name, field, "no part of it may end in a space, or be only spaces")
+
+
 def parse_folder_name(text: str, field: str) -> str:
     """The path of a folder of documents."""
     if why := find_path_problem(text):
@@ -67,3 +76,9 @@ def _invalid_name(text: str, field: str, why: str) -> InvalidFormat:
 
 _EXTENSION = re.compile(r"(?<=[^/])\.mdx?$", re.IGNORECASE)
 _REFUSED = ("Cc", "Cs")
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+    # Joiners are part of Persian, Indic and emoji, where both neighbours are beyond ASCII.
+    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
+)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pecia.features.wiki.core.graph import LinkGraph
 from pecia.kernel.errors import Conflict, InvalidInput, Json, NotFound
+from pecia.kernel.text.diff.diff import diff_edits
 from pecia.kernel.text.links.name_index import NameIndex
 from pecia.kernel.text.links.resolver import WIKI_RULES, LinkRules
 from pecia.kernel.text.links.rewrite import (
@@ -13,6 +14,7 @@ from pecia.kernel.text.links.rewrite import (
     RewrittenDocument,
     rewrite_links,
 )
+from pecia.kernel.text.span import Edit, Span, apply_edits
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,30 @@ def plan_rewrites(
         if done.edits or done.stranded:
             found.append(LinkRewrite(name, text, done.text, len(done.edits), len(done.stranded)))
     return found
+
+
+def undo_rewrites(before: str, after: str, now: str) -> str:
+    """The text of now, which somebody made from `after`, with its links as they were `before`.
+
+    All links of a line go back, or none: none if the edit touches what is between them.
+    """
+    edits = diff_edits(after, now)
+    kept = [*edits]
+    for line in _group_by_line(after, diff_edits(after, before)):
+        span = Span(line[0].span.start, line[-1].span.end)
+        if not any(it.span.start <= span.end and span.start <= it.span.end for it in edits):
+            kept += line
+    return apply_edits(after, kept)
+
+
+def _group_by_line(text: str, edits: Iterable[Edit]) -> list[list[Edit]]:
+    groups: list[list[Edit]] = []
+    for it in edits:
+        if groups and "\n" not in text[groups[-1][-1].span.end : it.span.start]:
+            groups[-1].append(it)
+        else:
+            groups.append([it])
+    return groups
 
 
 def _require_other_than_case(old: str, new: str, field: str) -> None:

@@ -27,8 +27,9 @@ class EditSummary:
 
 
 def parse_summary(text: str | None) -> EditSummary | None:
-    """The normalized summary; None where there is none. Line breaks become spaces."""
-    words = _LINE_ENDS.sub(" ", text or "").strip()
+    """The normalized summary; None where there is none. Line breaks and control characters become
+    spaces."""
+    words = _CONTROL.sub(" ", text or "").strip()
     if not words:
         return None
     if len(words) <= MAX_SUMMARY_CHARS:
@@ -36,4 +37,4 @@ def parse_summary(text: str | None) -> EditSummary | None:
     return EditSummary(f"{words[: MAX_SUMMARY_CHARS - 1]}…", len(words))
 
 
-_LINE_ENDS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_CONTROL = re.compile(r"[\x00-\x08\n-\x1f\x7f\x85\u2028\u2029]+")

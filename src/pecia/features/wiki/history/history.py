@@ -98,7 +98,7 @@ class SpaceHistory:
     async def list_recent(self, path: str, count: int) -> list[DocumentVersion]:
         """The latest versions of a document, without checkpoints that did not change it."""
         versions = await self._open() if count else None
-        if versions is None or await versions.tip() is None:
+        if versions is None:
             return []
         found = await versions.file_commits(self.prefix + path, count)
         return [self._version(commit, at) for commit, at in found]
@@ -132,6 +132,13 @@ class SpaceHistory:
             if body is not None:
                 return body, commit
         raise NotFound(f"the document is not in version {sha[:7]}", field="commitSha")
+
+    async def read_prepared(self, prepared: PreparedVersions, path: str) -> bytes | None:
+        """A document as of versions that are not in history; None if they were pruned."""
+        versions = await self._open()
+        if versions is None:
+            return None
+        return await _content(versions, prepared.tip, self.prefix + path)
 
     async def open_or_create(self) -> VersionRepository:
         await run_sync(_ensure_repository, self.project)
@@ -169,10 +176,10 @@ class VersionDraft:
         """Prepare a change. Unrecorded external edits come first, without an author."""
         versions = await self.history.open_or_create()
         tip = await self._tip(versions)
-        found: dict[str, bytes | None] = {}
-        for path, body in before.items():
-            if await _content(versions, tip, self.history.prefix + path) != body:
-                found[path] = body
+        lead = self.history.prefix
+        led = {lead + path: body for path, body in before.items()}
+        differing = await versions.find_differing(tip, led)
+        found = {path.removeprefix(lead): led[path] for path in differing}
         if found:
             docs = tuple(split_extension(it)[0] for it in found)
             await self._prepare(

@@ -6,7 +6,6 @@ stored, and what the store has, ours and that of other processes, is broadcast.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 import anyio
@@ -17,7 +16,7 @@ from pecia.features.wiki.live.absent_writers import AbsentWriters
 from pecia.features.wiki.live.awareness import Awareness
 from pecia.features.wiki.live.core import frames
 from pecia.features.wiki.live.core.crdt import LiveText, merge_updates
-from pecia.features.wiki.live.core.debounce import FlushDebounce
+from pecia.features.wiki.live.core.debounce import FlushDebounce, FlushKind
 from pecia.features.wiki.live.core.frames import AwarenessUpdate, Frame, SyncStep1, SyncUpdate
 from pecia.features.wiki.live.core.update import parse_state_vector
 from pecia.features.wiki.live.core.validate import UpdateValidator, UpdateVerdict
@@ -31,10 +30,12 @@ from pecia.features.wiki.live.limits import (
     RIGHTS_POLL_S,
     LiveLimits,
 )
+from pecia.features.wiki.live.news import NewsQuery, NewsReader, NewsRow, fetch_news
 from pecia.features.wiki.live.store import SQL, LiveChange
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.errors import NotFound, PeciaError, Unavailable
+from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
 
@@ -47,24 +48,29 @@ class EditorRights:
     location: SpaceLocation
     path: str
 
-    async def require(self, editor: LiveEditor) -> None:
-        """Require read access; caches whether the editor may write."""
+    async def require(self, *editors: LiveEditor) -> None:
+        """Require read access for editors of one caller; caches whether they may write."""
         asked = {"source_id": self.location.source_id, "key": self.location.key(self.path)}
-        async with self.store.reading(editor.caller) as tx:
+        async with self.store.reading(editors[0].caller) as tx:
             row = await tx.fetch_one(SQL["rights"], "no such document", **asked)
         if not row["may_read"]:
             raise NotFound("no such document")
-        editor.set_rights(may_write=row["may_write"])
-        editor.checked_at = anyio.current_time()
+        for editor in editors:
+            editor.set_rights(may_write=row["may_write"])
+            editor.checked_at = anyio.current_time()
 
     async def recheck(self, editors: Iterable[LiveEditor], ttl_s: float) -> None:
         """Close editors that lost read access. A check younger than the TTL is reused."""
         now = anyio.current_time()
-        for editor in [*editors]:
+        callers: dict[Caller, list[LiveEditor]] = {}
+        for editor in editors:
             if editor.failure is None and now - editor.checked_at >= ttl_s:
-                try:
-                    await self.require(editor)
-                except PeciaError as error:
+                callers.setdefault(editor.caller, []).append(editor)
+        for those in callers.values():
+            try:
+                await self.require(*those)
+            except PeciaError as error:
+                for editor in those:
                     editor.close(error)
 
 
@@ -79,6 +85,7 @@ class DocumentServices:
 
     store: Store
     flusher: LiveFlusher
+    news: NewsReader
     limits: LiveLimits
 
 
@@ -187,9 +194,13 @@ class OpenDocument:
 
     async def catch_up(self) -> None:
         """Load updates from the store. Editors that lost read access do not get them."""
-        asked = {"tenant_id": self.location.tenant_id, "id": self.id, "seq": self._applied}
-        async with self.services.store.system() as tx:
-            row = await tx.fetch_optional(SQL["live_since"], **asked)
+        await self._take(await self.services.news.read(self._query))
+
+    @property
+    def _query(self) -> NewsQuery:
+        return NewsQuery(self.location.tenant_id, self.id, self._applied)
+
+    async def _take(self, row: NewsRow | None) -> None:
         if row is None or row["key"] != self.location.key(self.path):
             raise NotFound("the document was deleted or renamed")
         self._flushed, self._has_copies = row["filed"], row["has_copies"]
@@ -239,9 +250,12 @@ class OpenDocument:
             for editor, frame in taken:
                 if editor.failure is None and editor in self.editors:
                     self._handle_frame(editor, frame, validator, changes)
-            await self._store(changes, validator)
+            stored = await self._store(changes, validator)
             self._trial_text = validator.text
-        await self.catch_up()
+            if changes:
+                await self._take(stored)
+        else:
+            await self.catch_up()
         for editor in {it for it, _ in taken}:
             editor.acknowledge()
         waiting = [it for it in self.editors if it.is_told_rights]
@@ -301,9 +315,12 @@ class OpenDocument:
             ]
             changes.append(AcceptedChange(editor.writer, frame.update))
 
-    async def _store(self, changes: Sequence[AcceptedChange], validator: UpdateValidator) -> None:
+    async def _store(
+        self, changes: Sequence[AcceptedChange], validator: UpdateValidator
+    ) -> NewsRow | None:
+        """Store them; returns the news that include them."""
         if not changes:
-            return
+            return None
         rows = _merge_by_writer(changes)
         async with self.services.store.system() as tx:
             await tx.execute(
@@ -314,8 +331,9 @@ class OpenDocument:
                 writers=[it.writer for it in rows],
                 owners=Jsonb({str(client): who for client, who in validator.claimed.items()}),
             )
+            return (await fetch_news(tx, [self._query]))[0]
 
-    def _apply(self, row: dict[str, Any]) -> None:
+    def _apply(self, row: NewsRow) -> None:
         before, base, is_new = self.text.encoded_state_vector, row["base"], self._applied == NEVER
         changes: list[bytes] = [*([base] if base else []), *row["changes"]]
         for change in changes:
@@ -333,11 +351,11 @@ class OpenDocument:
                 editor.send(message)
         if not is_new:
             self._show_absent_writer(row, before)
-        self._debounce.mark_changed(anyio.current_time(), was_behind=self._is_behind)
+        self._debounce.mark_changed(anyio.current_time(), was_behind=self._applied > self._flushed)
         self._applied = row["head"]
         self._owners = {int(client): who for client, who in row["owners"].items()}
 
-    def _show_absent_writer(self, row: dict[str, Any], before: bytes) -> None:
+    def _show_absent_writer(self, row: NewsRow, before: bytes) -> None:
         """Show where somebody wrote who has no socket here: an agent or another program."""
         writer, name = row["last_writer"], row["last_writer_name"]
         if writer is None or any(it.writer == writer for it in self.editors):
@@ -357,8 +375,8 @@ class OpenDocument:
 
     async def _recheck_rights(self, taken: Sequence[tuple[LiveEditor, Frame]]) -> None:
         """Recheck editors that read or write the text; on awareness updates, all of them."""
-        asking = {it for it, frame in taken if isinstance(frame, SyncStep1 | SyncUpdate)}
-        await self.rights.recheck(asking, 0)
+        asking = {it.caller for it, frame in taken if isinstance(frame, SyncStep1 | SyncUpdate)}
+        await self.rights.recheck([it for it in self.editors if it.caller in asking], 0)
         if any(isinstance(frame, AwarenessUpdate) for _, frame in taken):
             await self.rights.recheck(self.editors, self.services.limits.rights_ttl_s)
 
@@ -367,16 +385,21 @@ class OpenDocument:
         while True:
             await anyio.sleep(POLL_INTERVAL_S)
             try:
-                if await self._is_due():
-                    await self.services.flusher.flush(self.location, self.path)
-                    self.wake()
+                await self._flush_due()
             except PeciaError as error:
                 _log.failure("wiki.flush", error)
                 self._debounce.mark_failed(anyio.current_time())
 
-    async def _is_due(self) -> bool:
+    async def _flush_due(self) -> None:
         stamp = await run_sync(disk.stat_file, self.location.root, self.path)
-        return self._debounce.is_due(anyio.current_time(), stamp, is_behind=self._is_behind)
+        now, is_behind = anyio.current_time(), self._applied > self._flushed
+        due = self._debounce.plan(now, stamp, is_behind=is_behind, has_copies=self._has_copies)
+        if due is FlushKind.NONE:
+            return
+        await self.services.flusher.flush(self.location, self.path, due)
+        if due is FlushKind.WRITE:
+            self._debounce.mark_written(now)
+        self.wake()
 
 
 def _merge_by_writer(changes: Sequence[AcceptedChange]) -> list[LiveChange]:

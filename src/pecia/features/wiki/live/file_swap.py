@@ -16,6 +16,7 @@ from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.history.message import FILE_SYSTEM, CommitNote
 from pecia.features.wiki.live.copies import DocumentFiles, FileMerge, merge_files
 from pecia.features.wiki.live.core.crdt import LiveText
+from pecia.features.wiki.live.core.debounce import FlushKind
 from pecia.features.wiki.live.draft import LiveDraft, build_draft
 from pecia.features.wiki.live.store import (
     FileBase,
@@ -47,6 +48,7 @@ class FileSwap:
     """For one document, under the lock of its space."""
 
     files: DocumentFiles
+    kind: FlushKind = FlushKind.WRITE
     may_be_written: bool = False
     """Whether a program may have written a replaced file since it was read."""
     _until: int | None = None
@@ -87,7 +89,9 @@ class FileSwap:
             await rows.drop_copy(mine.row, copy)
         head = mine.row.head + len(mine.added)
         self._until = head if self._until is None else self._until
-        if head > mine.row.filed:
+        # What a program wrote is in no other file: the next one must have it.
+        is_due = self.kind is FlushKind.WRITE or bool(mine.added)
+        if head > mine.row.filed and is_due:
             mine.row = replace(mine.row, head=head)
             step = await self._stage_swap(rows, versions, mine, found.text)
         else:

@@ -16,13 +16,13 @@ from anyio.to_thread import run_sync
 from pecia.features.wiki.core.document import decode_utf8
 from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.live.copies import DocumentFiles, remove_stranded
+from pecia.features.wiki.live.core.debounce import FlushKind
 from pecia.features.wiki.live.file_swap import FileSwap, SwapStep
 from pecia.features.wiki.live.limits import MAX_STATE_RATIO
 from pecia.features.wiki.live.store import SQL, LiveRow, SystemLiveRows
 from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.roots import SpaceRoots
-from pecia.features.wiki.store import SQL as WIKI
 from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.errors import PayloadTooLarge, PeciaError, Unavailable, Unprocessable
 from pecia.kernel.logs import Log
@@ -66,8 +66,7 @@ class LiveFlusher:
         A history that has grown too long is reset here, while nobody has the document open.
         """
         await self.require_open(place.tenant_id, place.source_id, place.project)
-        async with self.store.system() as tx:
-            await tx.execute(WIKI["lock_space"], **place.sql_params())
+        async with self.recovery.queue.turn(place), self.recovery.locked(place) as tx:
             rows = SystemLiveRows(tx, place)
             row = await rows.find(path)
             if row is not None and await _needs_reset(rows, row, most_bytes):
@@ -80,17 +79,23 @@ class LiveFlusher:
             await remove_stranded(place, await rows.load_live_ids())
             return row.id
 
-    async def flush(self, place: SpaceLocation, path: str) -> None:
+    async def flush(
+        self, place: SpaceLocation, path: str, kind: FlushKind = FlushKind.WRITE
+    ) -> None:
         """Update one document's file, unless it is current."""
         await self.require_open(place.tenant_id, place.source_id, place.project)
-        exchange = FileSwap(DocumentFiles(place, path))
-        for _ in range(MAX_RETRIES):
-            step = await self._step(place, exchange)
-            self._note_copies(place, path, may_be_written=exchange.may_be_written)
-            if step is SwapStep.DONE:
-                return
-            if step is SwapStep.WAIT:
-                await anyio.sleep(RETRY_DELAY_S)
+        exchange = FileSwap(DocumentFiles(place, path), kind)
+        left, step = MAX_RETRIES, SwapStep.AGAIN
+        while left > 0:
+            # One turn for all steps that follow each other: who comes next waits once.
+            async with self.recovery.queue.turn(place):
+                while step is not SwapStep.WAIT and left > 0:
+                    step, left = await self._step(place, exchange), left - 1
+                    self._note_copies(place, path, may_be_written=exchange.may_be_written)
+                    if step is SwapStep.DONE:
+                        return
+            await anyio.sleep(RETRY_DELAY_S)
+            step = SwapStep.AGAIN
         raise Unavailable(f"{path!r} keeps changing", path=path)
 
     async def flush_many(self, place: SpaceLocation, paths: Sequence[str]) -> bool:
@@ -135,16 +140,15 @@ class LiveFlusher:
             del self._replaced[next(iter(self._replaced))]
 
     async def _step(self, place: SpaceLocation, exchange: FileSwap) -> SwapStep:
-        """One step. Its versions are in history once its rows are committed."""
+        """One step, in a turn. Its versions are in history once its rows are committed."""
         versions, transaction = VersionDraft(self.recovery.history(place)), None
-        async with self.store.system() as tx:
-            await tx.execute(WIKI["lock_space"], **place.sql_params())
+        async with self.recovery.locked(place) as tx:
             await self.recovery.settle(tx, place)
             step = await exchange.step(SystemLiveRows(tx, place), versions)
             if versions.prepared is not None:
                 transaction = await self.recovery.begin(tx, place, versions.prepared)
         if transaction is not None:
-            await self.recovery.finish(place, transaction)
+            await self.recovery.finish_in_turn(place, transaction)
         return step
 
 

@@ -13,18 +13,19 @@ SELECT id, house_id, base, digest, head, filed FROM wiki.live
 SELECT seq, writer, change FROM wiki.live_change
  WHERE tenant_id = %(tenant_id)s AND live_id = %(id)s ORDER BY seq;
 
--- name: live_since
--- System: updates after a sequence number. The base only where later rows are gone.
-SELECT l.key, l.head, l.filed,
+-- name: live_news
+-- System: updates of documents, each after a sequence number. The base only where later rows are gone.
+SELECT it.place, l.key, l.head, l.filed,
        EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id) AS has_copies,
-       CASE WHEN l.head > %(seq)s THEN l.owners END AS owners, l.last_writer,
+       CASE WHEN l.head > it.seq THEN l.owners END AS owners, l.last_writer,
        (SELECT u.name FROM kernel.user_account u
-         WHERE u.tenant_id = l.tenant_id AND l.head > %(seq)s
+         WHERE u.tenant_id = l.tenant_id AND l.head > it.seq
            AND l.last_writer IN ('agent-' || u.id, 'principal-' || u.id)) AS last_writer_name,
-       CASE WHEN l.filed > %(seq)s THEN l.base END AS base,
+       CASE WHEN l.filed > it.seq THEN l.base END AS base,
        ARRAY(SELECT c.change FROM wiki.live_change c
-              WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id AND c.seq > %(seq)s ORDER BY c.seq) AS changes
-  FROM wiki.live l WHERE l.tenant_id = %(tenant_id)s AND l.id = %(id)s;
+              WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id AND c.seq > it.seq ORDER BY c.seq) AS changes
+  FROM unnest(%(tenants)s::uuid[], %(ids)s::uuid[], %(seqs)s::bigint[]) WITH ORDINALITY AS it (tenant_id, id, seq, place)
+  JOIN wiki.live l ON l.tenant_id = it.tenant_id AND l.id = it.id;
 
 -- name: add_changes
 SELECT wiki.add_live_changes(%(tenant_id)s, %(id)s, %(changes)s, %(writers)s, %(owners)s);

@@ -14,6 +14,7 @@ from pecia.features.wiki.live.document import DocumentServices, OpenDocument
 from pecia.features.wiki.live.editor import LiveEditor
 from pecia.features.wiki.live.flush import LiveKey
 from pecia.features.wiki.live.limits import LiveLimits
+from pecia.features.wiki.live.news import NewsReader
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.errors import (
@@ -44,6 +45,7 @@ class LiveServer:
     _documents: dict[LiveKey, OpenDocument] = field(default_factory=dict[LiveKey, OpenDocument])
     _open_locks: dict[LiveKey, anyio.Lock] = field(default_factory=dict[LiveKey, anyio.Lock])
     _tasks: TaskGroup | None = None
+    _services: DocumentServices | None = None
     _is_listening: bool = False
 
     def socket(self) -> FeatureSocket:
@@ -86,7 +88,10 @@ class LiveServer:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """While entered, documents can be opened. Stored edits are flushed at the end."""
+        news = NewsReader(self.wiki.store)
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(news.run)
+            self._services = DocumentServices(self.wiki.store, self.wiki.flusher, news, self.limits)
             self._tasks = tasks
             try:
                 yield
@@ -130,15 +135,13 @@ class LiveServer:
         return document
 
     async def _open(self, place: SpaceLocation, path: str) -> OpenDocument:
-        if self._tasks is None:
+        if self._tasks is None or self._services is None:
             raise Unavailable("the server is stopping")
         if len(self._documents) >= self.limits.documents:
             raise Unavailable("too many documents are open", max=self.limits.documents)
         id_ = await self.wiki.flusher.make_live(place, path, self.limits.document_bytes)
         await self.wiki.flusher.flush(place, path)
-        document = OpenDocument(
-            DocumentServices(self.wiki.store, self.wiki.flusher, self.limits), place, path, id_
-        )
+        document = OpenDocument(self._services, place, path, id_)
         await document.catch_up()
         if not self._is_listening:
             self._is_listening = True

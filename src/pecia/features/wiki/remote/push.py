@@ -18,7 +18,6 @@ from pecia.features.wiki.remote.local_changes import load_local_changes
 from pecia.features.wiki.remote.port import RemoteCopy, RemoteTree
 from pecia.features.wiki.remote.store import RemoteRows, RemoteRun
 from pecia.features.wiki.space import Wiki
-from pecia.features.wiki.store import SQL as WIKI
 
 MAX_LISTED = 20
 
@@ -94,8 +93,8 @@ class Pusher:
             for path, content in changed.items()
             if (own := self.paths.to_local(path))
         }
-        async with self.wiki.store.system() as tx:
-            await tx.execute(WIKI["lock_space"], **place.sql_params())
+        recovery = self.wiki.recovery
+        async with recovery.queue.turn(place), recovery.locked(place) as tx:
             rows = RemoteRows(tx, self.run)
             await rows.hold()
             await rows.set_bases(bases)

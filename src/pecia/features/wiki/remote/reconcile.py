@@ -23,6 +23,7 @@ from pecia.features.wiki.remote.core.plan import (
     SyncPlan,
     ThreeStates,
     has_lost_folder,
+    kept_share,
     line_similarity,
     plan_sync,
     rename_candidates,
@@ -143,7 +144,8 @@ class _Round:
         await pusher.promote(tip)
         states = await self._load_states(paths, tree, skipped)
         self._require_plausible(tip, states)
-        plan = plan_sync(states, await self._load_similarity(paths, states))
+        texts = await self._load_rename_texts(paths, states)
+        plan = plan_sync(states, _by_texts(texts, line_similarity), _by_texts(texts, kept_share))
         changes = await self._load_changes(paths, tip, plan)
         state = RemoteState(tip, states.remote, changes)
         self.done.tip, self.done.skipped = tip, skipped
@@ -216,9 +218,8 @@ class _Round:
                     "true",
                 )
 
-    async def _load_similarity(
-        self, paths: SyncedPaths, states: ThreeStates
-    ) -> Callable[[str, str], float]:
+    async def _load_rename_texts(self, paths: SyncedPaths, states: ThreeStates) -> dict[str, str]:
+        """The contents that may be renamed files, by id."""
         texts: dict[str, str] = {}
         wanted = rename_candidates(states)
         here = {it: path for path, it in states.local.items()}
@@ -229,13 +230,7 @@ class _Round:
             text = None if body is None else decode_utf8(body)
             if text is not None:
                 texts[content] = text
-
-        def similarity(one: str, other: str) -> float:
-            if one not in texts or other not in texts:
-                return 0.0
-            return line_similarity(texts[one], texts[other])
-
-        return similarity
+        return texts
 
     async def _load_changes(
         self, paths: SyncedPaths, tip: str | None, plan: SyncPlan
@@ -304,6 +299,19 @@ def _describe(change: RemoteChange | None, authors: AuthorMap) -> tuple[str, str
     if change is None:
         return "git", ""
     return authors.to_writer(change.author_name, change.author_email), change.subject
+
+
+def _by_texts(
+    texts: Mapping[str, str], compare: Callable[[str, str], float]
+) -> Callable[[str, str], float]:
+    """A measure of two texts, by their ids; nothing in common where one is not known."""
+
+    def measure(one: str, other: str) -> float:
+        if one not in texts or other not in texts:
+            return 0.0
+        return compare(texts[one], texts[other])
+
+    return measure
 
 
 def _read_or_none(root: Path, path: str) -> bytes | None:

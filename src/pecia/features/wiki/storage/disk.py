@@ -310,7 +310,7 @@ def prune(root: Path, folder: str) -> None:
         try:
             with _parent(root, folder) as (parent, leaf):
                 os.rmdir(leaf, dir_fd=parent)
-        except (OSError, NotFound):
+        except (OSError, NotFound, InvalidInput, Unavailable):
             return
         folder = folder.rpartition("/")[0]
 
@@ -522,6 +522,10 @@ def _parent(root: Path, path: str, *, make: bool = False) -> Generator[tuple[int
 
 
 def _open_folders(root: Path, folders: Sequence[str], *, make: bool) -> int:
+    quick = posix.open_folder("/".join((str(root.absolute()), *folders)))
+    if quick is not None:
+        return quick
+    # Step by step, where the system has no such call, and to say what is wrong.
     held = _open_root(root)
     try:
         for part in folders:

@@ -1,16 +1,20 @@
 """Undoes an interrupted write on disk, or finds it complete; edits made meanwhile stay.
 
 A file is restored only if it is as the write left it. Any other text is somebody's: it stays, and
-is committed as a version. A deleted file stays deleted, and its former text is committed.
+is committed as a version. Links in it that an undone rename wrote are undone, where nobody touched
+them. A deleted file stays deleted, and its former text is committed.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyio.to_thread import run_sync
 
+from pecia.features.wiki.core.document import decode_utf8
 from pecia.features.wiki.core.names import split_extension
+from pecia.features.wiki.core.rename import undo_rewrites
 from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.history.message import FILE_SYSTEM, CommitNote
 from pecia.features.wiki.storage import disk
@@ -65,6 +69,23 @@ def roll_back(root: Path, journal: WriteJournal) -> RecoveryOutcome:
     return outcome
 
 
+def restore_links(root: Path, file: JournaledFile, after: bytes) -> None:
+    """Undo the rewrites of an undone rename in a text that somebody made from its own, `after`.
+    Idempotent. Blocking."""
+    now = _read_one(root, file.path)
+    if now is None or file.body is None:
+        return
+    texts = [decode_utf8(it) for it in (file.body, after, now)]
+    before, written, current = texts
+    if before is None or written is None or current is None:
+        return
+    body = undo_rewrites(before, written, current).encode()
+    if body != now:
+        # Somebody who is writing it again just now is not held up.
+        with suppress(Collision):
+            disk.replace(root, file.path, body, now)
+
+
 def check_finished(root: Path, journal: WriteJournal) -> RecoveryOutcome:
     """The write is complete; only collects edits made since. Blocking."""
     outcome = RecoveryOutcome()
@@ -80,6 +101,13 @@ def check_finished(root: Path, journal: WriteJournal) -> RecoveryOutcome:
         if split_extension(old)[1] and _read_all(root, [old]).get(old) is not None
     ]
     return outcome
+
+
+def prune_emptied(root: Path, journal: WriteJournal) -> None:
+    """Remove the folders that a finished write left empty. Idempotent. Blocking."""
+    removed = [journal.path_after(it.path) for it in journal.files if it.after is None]
+    for folder in {folder_of(it) for it in (*removed, *(it.old for it in journal.moves))}:
+        disk.prune(root, folder)
 
 
 async def record_outcome(

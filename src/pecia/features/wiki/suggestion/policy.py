@@ -13,6 +13,8 @@ from pecia.features.wiki.suggestion.store import SQL, Suggestion
 from pecia.kernel.errors import Conflict, Forbidden
 from pecia.kernel.store.transaction import Transaction
 
+SUGGEST_HINT = "Ask a person to do it, or suggest a change of the text: write_document."
+
 
 class WriteTarget(Enum):
     DOCUMENT = auto()
@@ -46,13 +48,18 @@ async def choose_target(writer: SpaceWrite, path: str, *, asked: bool) -> WriteT
     return WriteTarget.SUGGESTION
 
 
-def require_direct(opened: OpenSpace, path: str, what: str) -> None:
+def is_held(opened: OpenSpace, path: str) -> bool:
+    """Whether the call is an agent's, and may only suggest changes of this document."""
+    return suggest_rule(opened, path) == "agents" and is_agent(opened.call)
+
+
+def require_direct(opened: OpenSpace, path: str, what: str, hint: str = SUGGEST_HINT) -> None:
     """Refuse a change that cannot be a suggestion where agents may only suggest."""
-    if suggest_rule(opened, path) == "agents" and is_agent(opened.call):
+    if is_held(opened, path):
         raise Conflict(
             f"agents only suggest changes of {split_extension(path)[0]!r}, and {what} is none",
             docName=split_extension(path)[0],
-            hint="Ask a person to do it, or suggest a change of the text: write_document.",
+            hint=hint,
         )
 
 

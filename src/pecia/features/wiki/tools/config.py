@@ -15,6 +15,7 @@ from pecia.features.wiki.config.merge import (
     value_at,
 )
 from pecia.features.wiki.config.problem import InvalidConfig
+from pecia.features.wiki.core.names import parse_document_name
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.store import SQL, Space
 from pecia.features.wiki.tools.documents import FEATURE
@@ -57,11 +58,16 @@ class ConfigTools:
         )
 
     async def set_folder_rule(self, call: Call, ask: SetFolderRule) -> ToolResult:
-        """Add, replace or rename rules that give documents a title, description or tags by where
-        they lie. All of them or none."""
+        """Add, replace or rename rules that give documents a title, description, tags or a
+        template by where they lie. All of them or none."""
         space = await self.wiki.resolve_space(call, ask.cwd, ask.space)
         wanted = [
-            FolderRuleUpsert(it.match, it.frontmatter.model_dump(exclude_none=True), it.new_match)
+            FolderRuleUpsert(
+                it.match,
+                it.frontmatter.model_dump(exclude_none=True),
+                it.new_match,
+                None if it.template is None else it.template and parse_document_name(it.template),
+            )
             for it in ask.rules
         ]
 
@@ -77,7 +83,7 @@ class ConfigTools:
         self, call: Call, space: Space, change: Callable[[ConfigTexts], ConfigPatch], field: str
     ) -> ToolResult:
         try:
-            done = await self._write_patch(call, space, change)
+            done = await write_config_patch(self.wiki, call, space, change)
         except InvalidConfig as error:
             return _problem_result(error, field)
         fields: dict[str, Json] = {
@@ -90,24 +96,26 @@ class ConfigTools:
         text = f"Set {', '.join(done.applied)} in the {done.scope}'s settings."
         return ToolResult({**fields, "result": fields}, (TextContent(text),))
 
-    async def _write_patch(
-        self, call: Call, space: Space, change: Callable[[ConfigTexts], ConfigPatch]
-    ) -> ConfigPatch:
-        async with self.wiki.store.writing(call.caller, call.trace) as tx:
-            place = {"tenant_id": call.caller.tenant_id, "source_id": space.source_id}
-            await tx.execute(SQL["lock_space"], **place)
-            was = await self.wiki.configs.read(tx, call.caller, space)
-            done = change(was)
-            if done.scope == "project":
-                asked = {"source_id": space.source_id, "key": PROJECT_FILE}
-                if not await tx.fetch_value(SQL["may_write"], **asked):
-                    raise Forbidden("your role does not allow changing the settings of this space")
-            # Last, so that the file is untouched if the database refuses.
-            try:
-                await self.wiki.configs.write(tx, call.caller, space, was, done)
-            except (Unavailable, StorageFull, InvalidInput) as error:
-                raise InvalidConfig(problem.write_error(error.message), error) from None
-        return done
+
+async def write_config_patch(
+    wiki: Wiki, call: Call, space: Space, change: Callable[[ConfigTexts], ConfigPatch]
+) -> ConfigPatch:
+    """Change one of the files under the lock of the space."""
+    async with wiki.store.writing(call.caller, call.trace) as tx:
+        place = {"tenant_id": call.caller.tenant_id, "source_id": space.source_id}
+        await tx.execute(SQL["lock_space"], **place)
+        was = await wiki.configs.read(tx, call.caller, space)
+        done = change(was)
+        if done.scope == "project":
+            asked = {"source_id": space.source_id, "key": PROJECT_FILE}
+            if not await tx.fetch_value(SQL["may_write"], **asked):
+                raise Forbidden("your role does not allow changing the settings of this space")
+        # Last, so that the file is untouched if the database refuses.
+        try:
+            await wiki.configs.write(tx, call.caller, space, was, done)
+        except (Unavailable, StorageFull, InvalidInput) as error:
+            raise InvalidConfig(problem.write_error(error.message), error) from None
+    return done
 
 
 def config_tools(wiki: Wiki) -> tuple[AnyTool, ...]:

@@ -34,6 +34,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
+from pecia.kernel.tool.plain_text import PlainText
 
 MAX_LISTED = 100
 MAX_SHOWN_CHARS = 100_000
@@ -58,7 +59,7 @@ class ResolveConflict(ReadConflict):
     keep: Literal["local", "remote", "text"] = Field(
         description="Whose file stays; `text`: the one given in `markdown`."
     )
-    markdown: OptionalText = Field(default=None, max_length=1_000_000)
+    markdown: PlainText | None = Field(default=None, max_length=1_000_000)
     summary: OptionalText = SUMMARY_FIELD
 
 

@@ -33,8 +33,8 @@ from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 FEATURE = "wiki"
 
 LINKS_UNREAD = (
-    "The space is being read for the first time since the start: links from other documents, and "
-    "which files they embed, are not known yet. Ask again in a moment."
+    "The space is being read for the first time since the start: links from other documents, which "
+    "files they embed, and where links by title lead are not known yet. Ask again in a moment."
 )
 NOT_INDEXED = (
     "The space is being indexed for the first time since the start: some documents may be missing "
@@ -55,9 +55,7 @@ class DocumentTools:
         """Read a document with title, description, tags, links both ways and latest versions."""
         opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         if is_catalog(parse_file_path(ask.path)):
-            return await _read_catalog(
-                opened, canonical_catalog_path(parse_file_path(ask.path)), ask.offset
-            )
+            return await _read_catalog(opened, ask)
         document = find_document(opened, ask.path)
         body = await run_sync(disk.read, opened.root, document.path)
         text = opened.decode(document, body)
@@ -70,9 +68,9 @@ class DocumentTools:
             fields["incomplete"] = LINKS_UNREAD
         if ask.heading is not None:
             fields["section"] = [*(section := find_section(text, ask.heading)).path]
-            part = slice_text(section.span.of(text), ask.offset)
+            part = slice_text(section.span.of(text), ask.offset, ask.limit)
         else:
-            part = slice_text(text, ask.offset)
+            part = slice_text(text, ask.offset, ask.limit)
         fields |= {"frontmatter": dict(facts.frontmatter), **_content(part)}
         fields["version"] = document_version(body)
         fields["history"] = await list_recent_versions(opened, document)
@@ -89,7 +87,8 @@ class DocumentTools:
         opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         below = _folder(ask.dir)
         found = [it for it in opened.documents.values() if it.name.startswith(below)]
-        rows = [_document_row(opened, it) for it in found]
+        templates = opened.template_names
+        rows = [_document_row(opened, it, is_template=it.name in templates) for it in found]
         graph = await opened.graph_soon() if opened.other_files else None
         rows += [] if graph is None else await _asset_rows(opened, graph, below)
         page = paginate_rows(sort_rows(rows), ask.cursor, ask.limit)
@@ -166,11 +165,12 @@ async def _count_suggestions(opened: OpenSpace, path: str) -> int:
         return await Suggestions(tx, opened.location).count_open(path)
 
 
-async def _read_catalog(opened: OpenSpace, path: str, offset: int) -> ToolResult:
+async def _read_catalog(opened: OpenSpace, ask: ReadDocument) -> ToolResult:
+    path = canonical_catalog_path(parse_file_path(ask.path))
     pages = await build_catalogs(opened)
     if path not in pages:
         raise NotFound(f"no catalog at {path!r}", path=path[:500])
-    part = slice_text(pages[path], offset)
+    part = slice_text(pages[path], ask.offset, ask.limit)
     fields: dict[str, Json] = {"previewUrl": None, "path": path, **_content(part)}
     return ToolResult(fields, (TextContent(_with_part_note(part)),))
 
@@ -219,6 +219,8 @@ def edge_fields(edge: LinkEdge) -> dict[str, Json]:
 
 
 def list_forward_links(opened: OpenSpace, graph: LinkGraph, name: str) -> list[dict[str, Json]]:
+    """Links that lead nowhere are `dead`; or `unread`, if that is not known yet."""
+    unresolved: dict[str, Json] = {"unread" if graph.is_partial else "dead": True}
     documents: list[dict[str, Json]] = [
         {
             "kind": "doc",
@@ -227,7 +229,7 @@ def list_forward_links(opened: OpenSpace, graph: LinkGraph, name: str) -> list[d
             "title": graph.title(it.target),
             "snippet": it.snippet,
             **edge_fields(it),
-            **({} if it.is_alive or opened.has_place(it.target) else {"dead": True}),
+            **({} if it.is_alive or opened.has_place(it.target) else unresolved),
             **opened.preview.link(it.target),
         }
         for it in graph.forward_links(name)
@@ -299,7 +301,9 @@ def _format_version(row: Json) -> str:
     return f"- {str(row['hash'])[:7]} {row['date']} [{who}] {row['message']}"
 
 
-def _document_row(opened: OpenSpace, document: WikiDocument) -> dict[str, Json]:
+def _document_row(
+    opened: OpenSpace, document: WikiDocument, *, is_template: bool
+) -> dict[str, Json]:
     return {
         "kind": "document",
         "docName": document.name,
@@ -310,6 +314,7 @@ def _document_row(opened: OpenSpace, document: WikiDocument) -> dict[str, Json]:
         "isSymlink": False,
         "canonicalDocName": None,
         "targetPath": None,
+        **({"template": True} if is_template else {}),
         **opened.preview.link(document.name),
     }
 

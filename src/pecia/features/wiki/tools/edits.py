@@ -4,12 +4,18 @@ from dataclasses import dataclass, replace
 
 from anyio.to_thread import run_sync
 
+from pecia.features.wiki.config.folder_rules import find_template
 from pecia.features.wiki.core import edit
 from pecia.features.wiki.core.document import decode_utf8
 from pecia.features.wiki.core.edit import Replacement
 from pecia.features.wiki.core.graph import LinkGraph
 from pecia.features.wiki.core.guard import document_version, require_unlocked, require_version
-from pecia.features.wiki.core.names import EXTENSIONS, parse_document_name, split_extension
+from pecia.features.wiki.core.names import (
+    EXTENSIONS,
+    parse_document_name,
+    require_new_name,
+    split_extension,
+)
 from pecia.features.wiki.core.similar import find_similar
 from pecia.features.wiki.core.suggest import find_parent_candidates
 from pecia.features.wiki.core.summary import EditSummary, parse_summary
@@ -20,7 +26,12 @@ from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.scan import load_ignore_rules
 from pecia.features.wiki.suggestion.policy import WriteTarget, choose_target, require_direct
 from pecia.features.wiki.suggestion.propose import AddedSuggestion, add_suggestion
-from pecia.features.wiki.tools.documents import FEATURE, MAX_LINKS, list_backlinks
+from pecia.features.wiki.tools.documents import (
+    FEATURE,
+    LINKS_UNREAD,
+    MAX_LINKS,
+    list_backlinks,
+)
 from pecia.features.wiki.tools.schemas import (
     DeleteDocument,
     DeletedOut,
@@ -66,7 +77,7 @@ class EditTools:
             "created": old is None,
             "version": document_version(body),
         }
-        return await self._build_result(opened.with_document(document), document, fields, summary)
+        return await build_write_result(opened.with_document(document), document, fields, summary)
 
     async def edit_document(self, call: Call, ask: EditDocument) -> ToolResult:
         """Replace exact text in a document's body: the first, at an offset, the n-th occurrence
@@ -97,7 +108,7 @@ class EditTools:
             "offset": done.offsets[0],
             "version": document_version(encode_text(done.text)),
         }
-        return await self._build_result(opened.with_document(document), document, fields, summary)
+        return await build_write_result(opened.with_document(document), document, fields, summary)
 
     async def delete_document(self, call: Call, ask: DeleteDocument) -> ToolResult:
         """Delete a document. Links to it stay: the answer lists its backlinks, at most 200;
@@ -121,46 +132,6 @@ class EditTools:
         opened.record_returned([document.path])
         left = f" {len(links)} documents still link to it." if links else ""
         return ToolResult(fields, (TextContent(f"Deleted {document.name}.{left}"),))
-
-    async def _build_result(
-        self,
-        now: OpenSpace,
-        document: WikiDocument,
-        fields: dict[str, Json],
-        summary: EditSummary | None,
-    ) -> ToolResult:
-        """The result of a write: preview, dead links, and hints who could link here."""
-        name = document.name
-        # It is written: an answer must not wait for links that are still being read after a start.
-        whole = await now.graph_soon()
-        graph = await now.graph_of([document]) if whole is None else whole
-        dead: list[Json] = [
-            it.target
-            for it in graph.forward_links(name)
-            if not it.is_alive and not now.has_place(it.target)
-        ]
-        fields |= now.preview.link(name)
-        if dead:
-            fields["deadLinks"] = dead
-        hints: list[Json] = []
-        if whole is not None and not graph.backlinks(name):
-            hints.append(_orphan_hint(name, graph))
-        if (
-            whole is not None
-            and fields.get("created")
-            and (hint := await run_sync(_similar_hint, name, graph))
-        ):
-            hints.append(hint)
-        facts = (await now.load_metadata_of([document])).get(name)
-        if facts and facts.problem:
-            message = f"The document is saved, but its frontmatter is invalid: {facts.problem}."
-            hints.append({"type": "frontmatter", "message": message})
-        if hints:
-            fields["hints"] = hints
-        if summary is not None:
-            fields["summary"] = summary.to_json()
-        now.record_returned([document.path])
-        return ToolResult(fields, (TextContent(_format_text(name, fields, dead)),))
 
 
 def edit_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
@@ -229,6 +200,7 @@ async def find_target(
     name, extension = parse_document_name(given), split_extension(given)[1].lower()
     if (known := opened.documents.get(name)) is not None:
         return known.path, await choose_target(writer, known.path, asked=suggest)
+    require_new_name(name, "docName")
     path = require_free_path(opened, name, "docName", extension or ".md")
     target = await choose_target(writer, path, asked=suggest)
     # One created meanwhile, or not visible to this caller before, is written to all the same.
@@ -316,6 +288,69 @@ def _find(ask: EditDocument) -> Replacement:
     return Replacement(ask.find, ask.replace, ask.offset, ask.occurrence, ask.replace_all)
 
 
+async def build_write_result(
+    now: OpenSpace,
+    document: WikiDocument,
+    fields: dict[str, Json],
+    summary: EditSummary | None,
+) -> ToolResult:
+    """The result of a write: preview, dead links, and hints who could link here."""
+    name, is_template = document.name, document.name in now.template_names
+    # It is written: an answer must not wait for links that are still being read after a start.
+    whole = await now.graph_soon()
+    graph = await now.graph_of([document]) if whole is None else whole
+    # What a template links to is decided by the documents that are made of it.
+    dead: list[Json] = [
+        it.target
+        for it in graph.forward_links(name)
+        if not is_template and not it.is_alive and not now.has_place(it.target)
+    ]
+    fields |= now.preview.link(name)
+    if dead and graph.is_partial:
+        # They may be links by title.
+        dead, fields["incomplete"] = [], LINKS_UNREAD
+    if dead:
+        fields["deadLinks"] = dead
+    hints: list[Json] = []
+    if whole is not None and not is_template:
+        hints += await _link_hints(now, name, graph, is_new=bool(fields.get("created")))
+    if fields.get("created") and (hint := _template_hint(now, document, fields)):
+        hints.append(hint)
+    facts = (await now.load_metadata_of([document])).get(name)
+    if facts and facts.problem and not is_template:
+        message = f"The document is saved, but its frontmatter is invalid: {facts.problem}."
+        hints.append({"type": "frontmatter", "message": message})
+    if hints:
+        fields["hints"] = hints
+    if summary is not None:
+        fields["summary"] = summary.to_json()
+    now.record_returned([document.path])
+    return ToolResult(fields, (TextContent(_format_text(name, fields, dead)),))
+
+
+async def _link_hints(now: OpenSpace, name: str, graph: LinkGraph, *, is_new: bool) -> list[Json]:
+    hints: list[Json] = []
+    if not graph.backlinks(name):
+        hints.append(_orphan_hint(name, graph))
+    if is_new and (hint := await run_sync(_similar_hint, now, name, graph)):
+        hints.append(hint)
+    return hints
+
+
+def _template_hint(now: OpenSpace, document: WikiDocument, fields: dict[str, Json]) -> Json:
+    """That the folder of a new document has a template which it was not made of."""
+    rules = now.settings.config.folders
+    named = None if "template" in fields else find_template(rules, now.prefix + document.path)
+    if named is None or named not in now.documents or document.name in now.template_names:
+        return None
+    return {
+        "type": "template",
+        "template": named,
+        "message": f"New documents in this folder have the template {named}: create_document "
+        "uses it.",
+    }
+
+
 def _orphan_hint(name: str, graph: LinkGraph) -> Json:
     candidates = find_parent_candidates(name, graph.names)
     where = f" {', '.join(candidates)} could." if candidates else ""
@@ -326,8 +361,9 @@ def _orphan_hint(name: str, graph: LinkGraph) -> Json:
     }
 
 
-def _similar_hint(name: str, graph: LinkGraph) -> Json:
-    titles = ((it, graph.title(it)) for it in graph.facts)
+def _similar_hint(now: OpenSpace, name: str, graph: LinkGraph) -> Json:
+    templates = now.template_names
+    titles = ((it, graph.title(it)) for it in graph.facts if it not in templates)
     found = find_similar(name, graph.title(name), titles)
     if not found:
         return None
@@ -344,6 +380,8 @@ def _format_text(name: str, fields: dict[str, Json], dead: list[Json]) -> str:
         lines.append(f"See it at {fields['previewUrl']}")
     if dead:
         lines.append(f"Dead links: {', '.join(map(str, dead))}.")
+    if "incomplete" in fields:
+        lines.append(str(fields["incomplete"]))
     hints = fields.get("hints")
     for hint in hints if isinstance(hints, list) else ():
         assert isinstance(hint, dict)

@@ -85,7 +85,8 @@ class LinkTools:
         """Documents that nothing links to, that link to nothing, or both (the default)."""
         opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         graph = await opened.graph()
-        names = graph.orphans(ask.mode)
+        templates = opened.template_names
+        names = [it for it in graph.orphans(ask.mode) if it not in templates]
         rows: list[dict[str, Json]] = [
             {"docName": it, "title": graph.title(it), **opened.preview.link(it)} for it in names
         ]
@@ -102,6 +103,10 @@ class LinkTools:
             None if wanted is None else {parse_document_name(it, "sourceDocNames") for it in wanted}
         )
         graph = await opened.graph()
+        if sources is None:
+            # The links of a template mean something in the documents that are made of it.
+            templates = opened.template_names
+            sources = {it for it in graph.facts if it not in templates}
         rows: list[dict[str, Json]] = [
             {
                 "target": dead.target,
@@ -207,8 +212,9 @@ def _suggest(
 
 
 def _texts(opened: OpenSpace, but: str) -> Iterator[tuple[str, str]]:
+    templates = opened.template_names
     for it in opened.documents.values():
-        if it.name == but:
+        if it.name == but or it.name in templates:
             continue
         try:
             text = decode_any_charset(disk.read(opened.root, it.path))

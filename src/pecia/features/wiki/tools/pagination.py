@@ -68,8 +68,8 @@ def sort_rows(rows: list[dict[str, Json]]) -> list[dict[str, Json]]:
     return sorted(rows, key=_key)
 
 
-def slice_text(text: str, offset: int) -> TextPart:
-    """As much of the text from the offset as one answer holds."""
+def slice_text(text: str, offset: int, limit: int | None = None) -> TextPart:
+    """As much of the text from the offset as one answer holds, or as many characters as asked."""
     total = len(text)
     if offset > total:
         raise OutOfRange(
@@ -79,7 +79,7 @@ def slice_text(text: str, offset: int) -> TextPart:
             max=total,
             got=offset,
         )
-    piece = text[offset : offset + MAX_PART_BYTES]
+    piece = text[offset : offset + min(limit or MAX_PART_BYTES, MAX_PART_BYTES)]
     while (size := len(orjson.dumps(piece))) > MAX_PART_BYTES:
         piece = piece[: min(len(piece) - 1, len(piece) * MAX_PART_BYTES // size)]
     return TextPart(piece, offset, offset + len(piece), total)

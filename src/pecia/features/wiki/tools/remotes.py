@@ -240,7 +240,10 @@ class RemoteTools:
         await self.confirmations.require(call, ConfirmableAction("remote", question, facts))
 
 
-def remote_tools(it: RemoteTools) -> tuple[AnyTool, ...]:
+def remote_tools(
+    wiki: Wiki, job: Job, policy: RemotePolicy, confirmations: Confirmations
+) -> tuple[AnyTool, ...]:
+    it = RemoteTools(wiki, job, policy, confirmations)
     admin = Scope.ADMIN
     return (
         Tool(

@@ -2,13 +2,27 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from anyio.to_thread import run_sync
 
+from pecia.features.wiki.config.folder_rules import matches_rule
+from pecia.features.wiki.config.merge import rename_templates
+from pecia.features.wiki.config.problem import InvalidConfig
 from pecia.features.wiki.core.document import decode_any_charset, decode_utf8
 from pecia.features.wiki.core.graph import LinkGraph
-from pecia.features.wiki.core.guard import require_unlocked, require_version
-from pecia.features.wiki.core.names import parse_document_name, parse_folder_name
+from pecia.features.wiki.core.guard import (
+    LOCK_KEY,
+    find_locked,
+    require_unlocked,
+    require_version,
+)
+from pecia.features.wiki.core.names import (
+    parse_document_name,
+    parse_folder_name,
+    require_new_name,
+    split_extension,
+)
 from pecia.features.wiki.core.rename import (
     LinkRewrite,
     RenamePlan,
@@ -19,9 +33,10 @@ from pecia.features.wiki.core.rename import (
 )
 from pecia.features.wiki.core.summary import EditSummary, parse_summary
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
-from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_space_write
+from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_rename_write
 from pecia.features.wiki.storage import disk
-from pecia.features.wiki.suggestion.policy import require_direct
+from pecia.features.wiki.suggestion.policy import is_held, require_direct
+from pecia.features.wiki.tools.config import write_config_patch
 from pecia.features.wiki.tools.documents import FEATURE
 from pecia.features.wiki.tools.edits import require_free_path
 from pecia.features.wiki.tools.schemas import RenameDocument, RenamedOut, RenameFolder
@@ -39,10 +54,15 @@ from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 
+MAX_NAMED = 20
+MOVE_HINT = "Write its text there instead, as a suggestion: write_document. Or ask a person."
+UNLOCK_HINT = "Unlock them first (patch_frontmatter, or the folder rule), then rename."
+
 
 @dataclass(frozen=True, slots=True)
 class RenameResult:
-    """What was done: names, and how many links were rewritten in which documents."""
+    """What was done, as far as the caller sees it: names, and how many links were rewritten in
+    which documents."""
 
     renaming: RenamePlan
     rewritten: Sequence[LinkRewrite]
@@ -62,19 +82,26 @@ class RenameTools:
             parse_document_name(ask.docName),
             parse_document_name(ask.newDocName, "newDocName"),
         )
+        require_new_name(new, "newDocName")
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         opened.find(old)
         summary = parse_summary(ask.summary) or EditSummary(f"Renamed {old} → {new}")
-        async with begin_space_write(opened) as writer:
+        async with begin_rename_write(opened) as writer:
             now = await _all_documents(writer)
-            renaming = plan_document_rename(old, new, now)
-            await _require_as_expected(writer, now[old], ask.expected_version)
+            if old != new:
+                # Before what is there: it may be hidden.
+                path = now[old].path
+                await writer.require_may_write(path, new + now[old].extension)
+            renaming = plan_document_rename(old, new, opened.documents)
+            require_version(old, await writer.read(now[old].path), ask.expected_version)
             moved = await _rename(writer, now, renaming)
             if renaming.documents:
                 await writer.record(f"rename: {old} -> {new}", [old, new], summary)
-        fields = _rename_fields(opened, moved, summary if renaming.documents else None)
+        fields = _rename_fields(moved, summary if renaming.documents else None)
         fields |= {**opened.preview.link(new), "previousPreviewUrl": opened.preview.url(old)}
-        return ToolResult(fields, (TextContent(_format_text(f"{old} is {new}", moved)),))
+        rules = await self._update_rules(opened, renaming)
+        text = _format_text(f"{old} is {new}", moved) + _format_rules(rules)
+        return ToolResult({**fields, **rules}, (TextContent(text),))
 
     async def rename_folder(self, call: Call, ask: RenameFolder) -> ToolResult:
         """Rename or move a folder with everything in it, and rewrite all links, atomically."""
@@ -82,20 +109,28 @@ class RenameTools:
             parse_folder_name(ask.fromFolder, "fromFolder"),
             parse_folder_name(ask.toFolder, "toFolder"),
         )
+        require_new_name(new, "toFolder")
         summary = parse_summary(ask.summary)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
-        if not await run_sync(disk.is_folder, opened.root, old):
+        is_seen = opened.space.is_whole or opened.has_place(old)
+        if not is_seen or not await run_sync(disk.is_folder, opened.root, old):
             raise NotFound(f"no folder {old!r}", field="fromFolder")
-        async with begin_space_write(opened) as writer:
+        async with begin_rename_write(opened) as writer:
             now = await _all_documents(writer)
+            await writer.require_may_write(f"{old}/")
+            await writer.require_may_write(f"{new}/")
+            if any(it.startswith(f"{old}/") for it in opened.hidden):
+                raise InvalidInput(
+                    "the folder contains files that you may not move", field="fromFolder"
+                )
             files = sum(it.startswith(f"{old}/") for it in opened.other_files)
-            plan = plan_folder_rename(old, new, now, has_files=files > 0)
+            plan = plan_folder_rename(old, new, opened.documents, has_files=files > 0)
             moved = await _rename(writer, now, plan)
             names = moved.renaming.documents
             docs = [*names, *names.values()] or [it.name for it in moved.rewritten if it.count]
             if docs:
                 await writer.record(f"rename: {old} -> {new}", docs, summary)
-        fields = _rename_fields(opened, moved, summary)
+        fields = _rename_fields(moved, summary)
         if plan.folder and files:
             fields["movedFiles"] = files
         names = moved.renaming.documents.values()
@@ -105,7 +140,33 @@ class RenameTools:
         text = _format_text(f"{old}/ is {new}/", moved)
         if "movedFiles" in fields:
             text += f" {files} other files moved with it."
-        return ToolResult(fields, (TextContent(text),))
+        rules = await self._update_rules(opened, moved.renaming)
+        return ToolResult({**fields, **rules}, (TextContent(text + _format_rules(rules)),))
+
+    async def _update_rules(self, opened: OpenSpace, renaming: RenamePlan) -> dict[str, Json]:
+        """Give folder rules the new names of their templates, after the documents have moved. What
+        cannot be changed is said: the documents stay where they are now."""
+        names = opened.template_names
+        renamed = {names.shorten(old): new for old, new in renaming.documents.items()}
+        renamed |= renaming.documents
+        rules = opened.settings.config.folders
+        meant = [(it, renamed.get(split_extension(it.template or "")[0])) for it in rules]
+        if not any(new for _, new in meant):
+            return {}
+        stale: list[Json] = [
+            {"match": it.match, "template": it.template} for it, new in meant if new
+        ]
+        try:
+            done = await write_config_patch(
+                self.wiki, opened.call, opened.space, partial(rename_templates, renamed=renamed)
+            )
+        except (InvalidConfig, PeciaError):
+            return {"staleRules": stale}
+        now = {it.match: it.template for it in done.current.folders}
+        if any(now.get(it.match) != new for it, new in meant if new):
+            # They are in the user's own file, which is not for everybody.
+            return {"staleRules": stale}
+        return {"updatedRules": [{"match": it.match, "template": new} for it, new in meant if new]}
 
 
 def rename_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
@@ -135,18 +196,6 @@ def rename_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     )
 
 
-async def _require_as_expected(
-    writer: SpaceWrite, document: WikiDocument, expected: str | None
-) -> None:
-    """Require the version that the caller read, and no lock."""
-    body = await writer.read(document.path)
-    require_version(document.name, body, expected)
-    opened = writer.opened
-    text = None if body is None else decode_utf8(body)
-    rules = opened.settings.config.folders
-    require_unlocked(document.name, opened.prefix + document.path, text, rules)
-
-
 async def _all_documents(writer: SpaceWrite) -> LayeredDict[str, WikiDocument]:
     """All documents, visible to the caller or not: links in hidden ones must not break either."""
     opened = writer.opened
@@ -169,9 +218,16 @@ async def _rename(
     opened = writer.opened
     paths = {old: new + now[old].extension for old, new in renaming.documents.items()}
     await _require_open(writer, now, renaming, paths)
-    graph = await opened.wiki.graph_of_all(opened, now)
-    found, unwritable = await run_sync(_plan_link_rewrites, opened, now, graph, renaming)
-    await _require_may_rewrite(writer, now, found)
+    graph = await opened.graph()
+    _require_unlocked_moves(opened, now, renaming, graph)
+    # By what the caller sees: a link must not be rewritten to a name that is hidden from them.
+    seen, unwritable = await run_sync(
+        _plan_link_rewrites, opened, opened.documents, graph, renaming
+    )
+    await _require_may_rewrite(writer, now, seen)
+    _require_direct_links(opened, now, renaming, seen)
+    _require_unlocked_links(opened, now, renaming, seen)
+    found = [*seen, *await _plan_hidden(writer, now, renaming)]
     moves = [renaming.folder] if renaming.folder else [(now[it].path, paths[it]) for it in paths]
     await writer.require_unchanged({now[it.name].path: it.old_text.encode() for it in found})
     for it in found:
@@ -181,20 +237,34 @@ async def _rename(
     for old, new in moves:
         await writer.move(old, new, documents)
     opened.record_returned([*paths.values()])
-    return RenameResult(renaming, found, unwritable)
+    return RenameResult(renaming, seen, unwritable)
+
+
+async def _plan_hidden(
+    writer: SpaceWrite, now: LayeredDict[str, WikiDocument], renaming: RenamePlan
+) -> Sequence[LinkRewrite]:
+    """Links in documents that the caller may not see follow the rename too, locked or not. No
+    answer says so: a refusal would tell that they are there."""
+    opened = writer.opened
+    if not opened.hidden:
+        return ()
+    graph = await opened.wiki.graph_of_all(opened, now)
+    found, _ = await run_sync(_plan_link_rewrites, opened, opened.hidden, graph, renaming)
+    writer.allow(*(now[it.name].path for it in found))
+    return found
 
 
 def _plan_link_rewrites(
     opened: OpenSpace,
-    now: Mapping[str, WikiDocument],
+    some: Mapping[str, WikiDocument],
     graph: LinkGraph,
     renaming: RenamePlan,
 ) -> tuple[list[LinkRewrite], list[str]]:
-    """The documents to rewrite, and those that cannot be because they are not UTF-8."""
+    """Of some documents those to rewrite, and those that cannot be because they are not UTF-8."""
     foreign: set[str] = set()
     affected = find_affected(renaming, graph)
-    some = {name: it for name, it in now.items() if affected is None or name in affected}
-    every = plan_rewrites(renaming, graph.names, _texts(opened, some, foreign), graph.rules)
+    read = {name: it for name, it in some.items() if affected is None or name in affected}
+    every = plan_rewrites(renaming, graph.names, _texts(opened, read, foreign), graph.rules)
     unwritable = sorted(it.name for it in every if it.name in foreign)
     return [it for it in every if it.name not in foreign], unwritable
 
@@ -222,9 +292,9 @@ async def _require_open(
 ) -> None:
     """Require free target paths that are not ignored."""
     opened = writer.opened
-    await writer.require_may_write(*(now[it].path for it in paths), *paths.values())
     for old, path in paths.items():
         require_direct(opened, now[old].path, "renaming it")
+        require_direct(opened, path, "a rename to there", MOVE_HINT)
         require_free_path(opened, renaming.documents[old], "newDocName")
         if not renaming.folder and await run_sync(disk.exists, opened.root, path):
             raise Conflict(
@@ -238,10 +308,6 @@ async def _require_open(
                 f"{new!r} exists already",
                 colliding=[{"existing": new, "incoming": old, "to": new}],
             )
-        await writer.require_may_write(f"{old}/")
-        await writer.require_may_write(f"{new}/")
-    if any(it not in opened.documents for it in paths):
-        raise InvalidInput("the folder contains files that you may not move", field="fromFolder")
 
 
 async def _require_may_rewrite(
@@ -250,13 +316,80 @@ async def _require_may_rewrite(
     """A caller who may not rewrite the links may not break them."""
     try:
         await writer.require_may_write(*(now[it.name].path for it in found))
-    except Forbidden:
-        raise Forbidden("documents that you may not change link to this") from None
+    except Forbidden as refused:
+        path = str(refused.fields["docName"])
+        raise Forbidden(
+            "documents that you may not change link to this",
+            documents=[split_extension(path)[0]],
+        ) from None
 
 
-def _rename_fields(
-    opened: OpenSpace, moved: RenameResult, summary: EditSummary | None
-) -> dict[str, Json]:
+def _require_direct_links(
+    opened: OpenSpace,
+    now: Mapping[str, WikiDocument],
+    renaming: RenamePlan,
+    found: Sequence[LinkRewrite],
+) -> None:
+    """Agents change no link where they only suggest: the new name is text too."""
+    held = sorted(
+        it.name
+        for it in found
+        if it.count and it.name not in renaming.documents and is_held(opened, now[it.name].path)
+    )
+    if held:
+        raise Conflict(
+            "documents that agents only suggest changes of link to this",
+            documents=[*held[:MAX_NAMED]],
+            hint="Ask a person to rename it.",
+        )
+
+
+def _require_unlocked_moves(
+    opened: OpenSpace, now: Mapping[str, WikiDocument], renaming: RenamePlan, graph: LinkGraph
+) -> None:
+    """Locked documents stay where they are, and nothing moves below a locked folder."""
+    rules = opened.settings.config.folders
+    locking = [it.match for it in rules if it.locked]
+    locked = sorted(
+        name
+        for name in renaming.documents
+        if graph.facts[name].frontmatter.get(LOCK_KEY) is True
+        or any(matches_rule(it, opened.prefix + now[name].path) for it in locking)
+    )
+    if locked:
+        named = locked[:MAX_NAMED]
+        more = f" and {len(locked) - len(named)} more" if len(locked) > len(named) else ""
+        raise Conflict(
+            f"locked documents are not moved: {', '.join(named)}{more}",
+            locked=[*named],
+            hint=UNLOCK_HINT,
+        )
+    for old, new in renaming.documents.items():
+        require_unlocked(new, opened.prefix + new + now[old].extension, None, rules)
+
+
+def _require_unlocked_links(
+    opened: OpenSpace,
+    now: Mapping[str, WikiDocument],
+    renaming: RenamePlan,
+    found: Sequence[LinkRewrite],
+) -> None:
+    """Links in locked documents are neither rewritten nor broken."""
+    texts = (
+        (it.name, opened.prefix + now[it.name].path, it.old_text)
+        for it in found
+        if it.count and it.name not in renaming.documents
+    )
+    locked = sorted(find_locked(texts, opened.settings.config.folders))
+    if locked:
+        raise Conflict(
+            f"{len(locked)} documents that are locked link to this",
+            locked=[*locked[:MAX_NAMED]],
+            hint=UNLOCK_HINT,
+        )
+
+
+def _rename_fields(moved: RenameResult, summary: EditSummary | None) -> dict[str, Json]:
     renamed: list[Json] = [
         {"fromDocName": old, "toDocName": new} for old, new in moved.renaming.documents.items()
     ]
@@ -267,11 +400,8 @@ def _rename_fields(
     ]
     fields: dict[str, Json] = {"ok": True, "renamed": renamed, "rewrittenDocs": rewritten}
     if moved.unwritable:
-        # By their new names. Those that the caller may not see are not named.
-        now = [moved.renaming.documents.get(it, it) for it in moved.unwritable]
-        fields["notRewritten"] = [
-            it for it, was in zip(now, moved.unwritable, strict=True) if was in opened.documents
-        ]
+        # By their new names.
+        fields["notRewritten"] = [moved.renaming.documents.get(it, it) for it in moved.unwritable]
     if stranded := sum(it.unresolved for it in moved.rewritten):
         fields["strandedLinks"] = stranded
     if summary is not None:
@@ -283,3 +413,13 @@ def _format_text(what: str, moved: RenameResult) -> str:
     links = sum(it.count for it in moved.rewritten)
     count = len(moved.renaming.documents)
     return f"{what} now: {count} documents moved, {links} links rewritten."
+
+
+def _format_rules(rules: Mapping[str, Json]) -> str:
+    for key, text in (
+        ("updatedRules", "{} folder rules have the new name of their template."),
+        ("staleRules", "{} folder rules have the old name of their template: set_folder_rule."),
+    ):
+        if isinstance(found := rules.get(key), list):
+            return " " + text.format(len(found))
+    return ""

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 from pecia.features.wiki.core.summary import MAX_SUMMARY_INPUT_CHARS
 from pecia.features.wiki.tools.pagination import MAX_ROWS
 from pecia.kernel.tool.model import Input, Output
+from pecia.kernel.tool.plain_text import PlainText
 
 MAX_PATH_CHARS = 1100
 MAX_MARKDOWN_CHARS = 1_000_000
@@ -52,6 +53,9 @@ class ReadDocument(SpaceInput):
     since: OptionalText = Field(default=None, max_length=200, description="Reserved.")
     offset: int = Field(
         default=0, ge=0, description="Start here: `nextOffset` of a truncated document."
+    )
+    limit: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="At most so many characters."
     )
     heading: OptionalText = HEADING
 
@@ -128,7 +132,7 @@ class DocumentWrite(Input):
     """One document of a batch."""
 
     docName: str = DOC_NAME
-    markdown: str = Field(
+    markdown: PlainText = Field(
         min_length=1,
         max_length=MAX_MARKDOWN_CHARS,
         json_schema_extra={"unaudited": True},
@@ -150,7 +154,7 @@ class EditDocument(SpaceInput):
         max_length=MAX_MARKDOWN_CHARS,
         json_schema_extra={"unaudited": True},
     )
-    replace: str = Field(max_length=MAX_MARKDOWN_CHARS, json_schema_extra={"unaudited": True})
+    replace: PlainText = Field(max_length=MAX_MARKDOWN_CHARS, json_schema_extra={"unaudited": True})
     offset: Annotated[int, Field(ge=0)] | None = None
     occurrence: Annotated[int, Field(ge=1)] | None = None
     replace_all: bool = False
@@ -193,6 +197,11 @@ class FolderRuleInput(Input):
     match: str = Field(min_length=1, max_length=MAX_PATH_CHARS, description="A glob: `specs/**`.")
     frontmatter: FrontmatterInput
     new_match: str | None = Field(default=None, min_length=1, max_length=MAX_PATH_CHARS)
+    template: str | None = Field(
+        default=None,
+        max_length=MAX_PATH_CHARS,
+        description="The document that new ones there begin as; empty for none.",
+    )
 
 
 class SetFolderRule(SpaceInput):

@@ -69,10 +69,15 @@ class WikiSearchTool:
         )
         answer = await self.wiki.corpus.search(opened.call.caller, question)
         found: dict[str, list[SearchHit]] = {}
+        templates = opened.template_names
         for hit in answer.hits:
             path = hit.passage.key.removeprefix(opened.prefix)
             name = split_extension(path)[0]
-            if name in opened.documents and opened.documents[name].path == path:
+            if (
+                name in opened.documents
+                and opened.documents[name].path == path
+                and name not in templates
+            ):
                 found.setdefault(name, []).append(hit)
         ranked: list[MatchedDocument] = []
         unread: dict[str, str] = {}

@@ -42,6 +42,7 @@ from pecia.kernel.errors import Conflict, Forbidden, InvalidInput, Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
+from pecia.kernel.tool.plain_text import PlainText
 
 MAX_LISTED = 100
 MAX_COMMENT_CHARS = 20_000
@@ -65,7 +66,7 @@ class ReadSuggestion(SuggestionInput):
 
 
 class CommentSuggestion(SuggestionInput):
-    text: str = Field(min_length=1, max_length=MAX_COMMENT_CHARS)
+    text: PlainText = Field(min_length=1, max_length=MAX_COMMENT_CHARS)
 
 
 class DecideSuggestion(SuggestionInput):
@@ -80,7 +81,7 @@ class AcceptSuggestion(DecideSuggestion):
 
 
 class RejectSuggestion(DecideSuggestion):
-    comment: OptionalText = Field(
+    comment: PlainText | None = Field(
         default=None, max_length=MAX_COMMENT_CHARS, description="Why, for the thread."
     )
 

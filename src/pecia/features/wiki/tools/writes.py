@@ -1,4 +1,4 @@
-"""Writes beside the reference's: several documents at once, and a patch of frontmatter."""
+"""Writes beside the reference's: several documents at once, a patch of frontmatter, templates."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,12 @@ from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.space_write import MergeBase, begin_space_write
 from pecia.features.wiki.suggestion.policy import WriteTarget, choose_target
 from pecia.features.wiki.suggestion.propose import add_suggestion
+from pecia.features.wiki.template.create import (
+    CreateDocument,
+    ListTemplates,
+    TemplatesOut,
+    TemplateTools,
+)
 from pecia.features.wiki.tools.documents import FEATURE
 from pecia.features.wiki.tools.edits import (
     encode_text,
@@ -37,6 +43,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.text.markdown.frontmatter import read_frontmatter
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
+from pecia.kernel.tool.plain_text import PlainValues
 
 MAX_DOCUMENTS = 200
 
@@ -52,7 +59,7 @@ class WrittenOut(WikiOutput):
 
 
 class PatchFrontmatter(SuggestibleInput):
-    patch: dict[str, Any] = Field(
+    patch: PlainValues = Field(
         min_length=1, description="Only what changes. null removes a key; lists replace."
     )
 
@@ -161,4 +168,20 @@ def write_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
             read_only=False,
             destructive=True,
         ),
+    )
+
+
+def template_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
+    it = TemplateTools(wiki)
+    return (
+        Tool(
+            FEATURE,
+            "create_document",
+            Scope.WRITE,
+            CreateDocument,
+            PreviewedOutput,
+            it.create_document,
+            read_only=False,
+        ),
+        Tool(FEATURE, "list_templates", Scope.READ, ListTemplates, TemplatesOut, it.list_templates),
     )

@@ -123,6 +123,11 @@ class _ImportRun:
         self.report.add(item, path, decision)
 
     async def _import(self, item: ImportItem) -> tuple[str, ImportDecision]:
+        if item.is_document and b"\0" in item.body:
+            at = item.body.decode().index("\0")
+            raise InvalidFormat(
+                f"it has a NUL character at position {at}", field="markdown", position=at
+            )
         path = await (self._document_path(item) if item.is_document else self._file_path(item))
         if item.part is not None:
             whole = await self._take_part(item, item.part)

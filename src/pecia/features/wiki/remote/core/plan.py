@@ -13,6 +13,9 @@ FileIds: TypeAlias = Mapping[str, str]
 MAX_RENAME_PAIRS = 2_000
 """Comparisons of contents for renames; beyond, only identical contents count as one."""
 MIN_SIMILARITY = 0.5
+MIN_KEPT, MIN_KEPT_LINES = 0.2, 3
+"""How much of a file that is gone on both sides a new one has to keep to count as its rename. Less
+than for others: two copies would be kept without a word, and a conflict only asks."""
 MAX_LOST_SHARE, MIN_LOST = 0.5, 10
 """So many files that are gone at once look like a folder that is not mounted."""
 
@@ -71,10 +74,15 @@ class ThreeStates:
         return compare(self.base.get(path), self.local.get(path), self.remote.get(path))
 
 
-def plan_sync(states: ThreeStates, similarity: Similarity = lambda one, other: 0.0) -> SyncPlan:
-    """Compare all files. Identical contents always count as similar."""
+def plan_sync(
+    states: ThreeStates,
+    similarity: Similarity = lambda one, other: 0.0,
+    kept: Similarity = lambda old, new: 0.0,
+) -> SyncPlan:
+    """Compare all files. Identical contents always count as similar. `kept` is how much of an old
+    content a new one has."""
     changes = {path: states.change(path) for path in states.paths()}
-    finder = _Renames(states, similarity)
+    finder = _Renames(states, similarity, kept)
     there, diverged = finder.there(), finder.diverged()
     apart = {it.old for it in diverged}
     here = [it for it in finder.here() if it.old not in apart]
@@ -123,6 +131,13 @@ def line_similarity(one: str, other: str) -> float:
     return (ours & theirs).total() / most if most else 0.0
 
 
+def kept_share(old: str, new: str) -> float:
+    """The share of the old text's lines that the new one has; none for a line or two."""
+    ours, theirs = (Counter(it for it in text.split("\n") if it.strip()) for text in (old, new))
+    shared = (ours & theirs).total()
+    return shared / ours.total() if shared >= MIN_KEPT_LINES else 0.0
+
+
 @dataclass(slots=True)
 class _Lists:
     pull: list[str] = field(default_factory=list[str])
@@ -146,6 +161,7 @@ class _Lists:
 class _Renames:
     states: ThreeStates
     similarity: Similarity
+    kept: Similarity
 
     def there(self) -> list[FileRename]:
         it = self.states
@@ -166,14 +182,22 @@ class _Renames:
     def diverged(self) -> list[DivergedRename]:
         it = self.states
         gone = [path for path in it.base if path not in it.local and self._is_gone_there(path)]
-        ours = _pair(gone, self._new(it.local, it.remote), self._contents(it.local))
-        theirs = _pair(gone, self._new(it.remote, it.local), self._contents(it.remote))
+        ours = self._pair_loosely(gone, it.local, it.remote)
+        theirs = self._pair_loosely(gone, it.remote, it.local)
         names = {pair.old: pair.new for pair in theirs}
         return [
             DivergedRename(pair.old, pair.new, names[pair.old])
             for pair in ours
             if pair.old in names
         ]
+
+    def _pair_loosely(self, gone: Sequence[str], side: FileIds, other: FileIds) -> list[FileRename]:
+        contents = _Contents(self.states.base, side, self._measure_loosely, MIN_KEPT)
+        return _pair(gone, self._new(side, other), contents)
+
+    def _measure_loosely(self, old: str, new: str) -> float:
+        similarity = self.similarity(old, new)
+        return similarity if similarity >= MIN_SIMILARITY else self.kept(old, new)
 
     def _is_gone_there(self, path: str) -> bool:
         """Also where another file has its name by now."""
@@ -192,6 +216,7 @@ class _Contents:
     old: FileIds
     new: FileIds
     similarity: Similarity
+    least: float = MIN_SIMILARITY
 
 
 def _pair(gone: Sequence[str], added: Sequence[str], contents: _Contents) -> list[FileRename]:
@@ -206,7 +231,7 @@ def _pair(gone: Sequence[str], added: Sequence[str], contents: _Contents) -> lis
                 continue
             was, now = contents.old[old], contents.new[new]
             score = 1.0 if was == now else contents.similarity(was, now) if is_small else 0.0
-            if score >= MIN_SIMILARITY:
+            if score >= contents.least:
                 found.append((-score, old, new))
     pairs: list[FileRename] = []
     taken: set[str] = set()
