@@ -1,14 +1,21 @@
 """What a question brings: long memories leave room for short ones, what a model said is found where
 it is asked for, and of what holds for all requests the best that fits."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
 from pecia.app.app import index_root
-from pecia.features.memory.core.search.rank import ChunkScore, RankingInput, rank_memories
+from pecia.features.memory.core.search.rank import (
+    ChunkScore,
+    RankedMemory,
+    RankingInput,
+    rank_memories,
+)
 from pecia.features.memory.model import Memory
+from pecia.features.memory.tools.search import with_standing
 from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.keyword.writer import IndexWriter
 from tests.features.memory.conftest import Memories
@@ -64,6 +71,63 @@ async def test_one_instruction_and_one_preference_take_the_place_of_hits(
     assert len({*found} & {*rules}) == 1
 
 
+CHAT = (
+    ("user", "The heron camera at the weir stops whenever its battery is below 20 percent."),
+    ("assistant", "A second battery keeps it alive over night."),
+    ("user", "Hmm, and with frost?"),
+    ("assistant", "Frost halves what it holds."),
+    ("user", "Okay, then we take three of them."),
+    ("assistant", "Three will do."),
+    ("user", "The ferry to the island is on strike."),
+)
+
+
+async def _chat(memories: Memories, **more: str) -> list[str]:
+    """Store the chat, and facts that have words of the question; the user's turns."""
+    for who, text in CHAT:
+        facts = {"said_by": who, "said_at": "2026-05-04T10:00:00Z", **more}
+        await memories.remember(memories.bo, text, memoryMetadata=facts)
+    others = [f"A lamp with a battery hangs at pier {n}." for n in range(12)]
+    await memories.remember(memories.bo, *others)
+    return [text for who, text in CHAT if who == "user"]
+
+
+QUESTION = "When does the heron camera at the weir stop for its battery?"
+
+
+@pytest.mark.anyio
+async def test_what_goes_on_with_a_hit_is_brought_though_it_has_no_word_of_the_question(
+    memories: Memories,
+) -> None:
+    first, frost, three, ferry = await _chat(memories)
+    found = await memories.recall(memories.bo, QUESTION, top_k=10)
+    assert found[0] == first
+    assert {frost, three} <= {*found}
+    assert ferry not in found
+
+
+@pytest.mark.anyio
+async def test_what_goes_on_with_a_hit_is_not_brought_once_it_was_forgotten(
+    memories: Memories,
+) -> None:
+    _, frost, three, _ = await _chat(memories)
+    listed = await memories.call(memories.bo, "memory_list")
+    [id_] = [it["id"] for it in listed["memories"] if it["text"] == frost]
+    await memories.call(memories.bo, "memory_delete", ids=[id_])
+    found = await memories.recall(memories.bo, QUESTION, top_k=10)
+    assert frost not in found
+    assert three in found
+
+
+def test_an_instruction_that_is_the_last_hit_does_not_give_way_to_a_preference() -> None:
+    hits = [RankedMemory(_memory(n, "user"), 0.9 - n / 100) for n in range(1, 8)]
+    rule, liked = (
+        RankedMemory(_standing(*it), 0.5) for it in ((8, "instruction"), (9, "preference"))
+    )
+    found = with_standing([*hits, rule], [rule, liked], 8)
+    assert [it.memory.file_id for it in found] == [1, 2, 3, 4, 5, 6, 8, 9]
+
+
 TEXT = "Lime paint is good for a damp wall."
 
 
@@ -77,6 +141,10 @@ async def _index(memories: Memories) -> None:
     if await writer.catch_up() is None:
         await writer.rebuild()
     await writer.close()
+
+
+def _standing(file: int, kind: str) -> Memory:
+    return replace(_memory(file, "user"), facts={"standing": kind})
 
 
 def _memory(file: int, said_by: str) -> Memory:

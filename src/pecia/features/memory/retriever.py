@@ -8,11 +8,17 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
+from uuid import UUID
 
 from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.keys import SOURCE, KeyRange
-from pecia.features.memory.core.search.conversation import conversation_of
+from pecia.features.memory.core.search.conversation import (
+    conversation_of,
+    find_continuations,
+    speaker_of,
+)
 from pecia.features.memory.core.search.rank import (
+    ANSWERING,
     ChunkScore,
     RankedMemory,
     RankingInput,
@@ -25,6 +31,7 @@ from pecia.features.memory.model import Memory
 from pecia.features.memory.store import (
     SQL,
     get_memories,
+    get_memories_by_file,
     load_hits,
     load_neighbours,
 )
@@ -50,6 +57,10 @@ CROWDED_FACTOR = 4
 # Standing instructions and preferences that are compared with a query.
 MAX_STANDING = 100
 NEIGHBOUR_REACH = 1
+# So many of the best bring what their speaker said next, twice at most: answers stand between.
+MAX_CONTINUED = 4
+CONTINUATION_REACH = 4
+MAX_CONTINUATIONS = 4
 ONE_CHUNK_CHARS = 400
 MEMORY_FILTER = Filter(sources=frozenset({SOURCE}))
 
@@ -295,7 +306,7 @@ class _Retrieval:
             await self._load_neighbours(files),
         )
         ranked = rank_memories(asked, [self.memories[it] for it in files], chunks)
-        return await self._merge_wordings(ranked)
+        return await self._add_continuations(await self._merge_wordings(ranked))
 
     def _all_words(self) -> dict[int, float]:
         """Lexical scores, estimated for what the index does not hold yet: by the share of the
@@ -340,6 +351,33 @@ class _Retrieval:
             if memory is it.memory or self.question.admits(memory):
                 merged.setdefault(memory.id, RankedMemory(memory, it.similarity, it.cosine))
         return [*merged.values()]
+
+    async def _add_continuations(self, ranked: list[RankedMemory]) -> list[RankedMemory]:
+        """The same, where behind the best stands what goes on with them: `Hmm, what if they keep
+        retrying?` has no word of the question. Further turns of a named session are not brought:
+        whoever named it can read it."""
+        best, rest = ranked[:MAX_CONTINUED], ranked[MAX_CONTINUED:]
+        turns = [
+            it.memory
+            for it in best
+            if it.memory.text_fact("sourceSessionId") is None
+            and speaker_of(it.memory) not in (None, *ANSWERING)
+        ]
+        if not turns:
+            return ranked
+        around = await load_neighbours(self.tx, [it.file_id for it in turns], CONTINUATION_REACH)
+        behind = sorted((it for it in around if it.place > 0), key=lambda it: it.place)
+        files = [*dict.fromkeys(it.file_id for it in behind)]
+        said = {it.file_id: it for it in await get_memories_by_file(self.tx, files)}
+        brought: dict[UUID, Memory] = {}
+        for turn in turns:
+            following = [said[it.file_id] for it in behind if it.of_file == turn.file_id]
+            brought |= {it.id: it for it in find_continuations(turn, following)}
+        known = {it.memory.id for it in best}
+        new = [it for it in brought.values() if it.id not in known and self.question.admits(it)]
+        more = [RankedMemory(it, best[-1].similarity) for it in new[:MAX_CONTINUATIONS]]
+        ids = {it.memory.id for it in more}
+        return [*best, *more, *(it for it in rest if it.memory.id not in ids)]
 
 
 async def _load_near(

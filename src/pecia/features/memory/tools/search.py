@@ -293,15 +293,21 @@ def with_standing(
     """The hits, the last of which give way to the instruction and the preference that fit best, if
     they are not among them: at most one hit in four."""
     room = limit // STANDING_SHARE
-    known = {it.memory.id for it in found}
     best: dict[Standing, RankedMemory] = {}
     for it in standing:
         kind = Standing(it.memory.text_fact("standing") or Standing.INSTRUCTION)
         if it.similarity >= MIN_STANDING_SIMILARITY[kind]:
             best.setdefault(kind, it)
-    fit = [*best.values()]
-    more = [it for it in fit[:room] if it.memory.id not in known]
-    kept = [*found[: limit - len(more)]]
+    fit = {it.memory.id: it for it in [*best.values()][:room]}
+    known = {it.memory.id for it in found[:limit]}
+    more = [it for id_, it in fit.items() if id_ not in known]
+    kept = [*found[:limit]]
+    # What gives way is the last that is none of them.
+    for place in range(len(kept) - 1, -1, -1):
+        if len(kept) + len(more) <= limit:
+            break
+        if kept[place].memory.id not in fit:
+            del kept[place]
     least = kept[-1].similarity if kept else 1.0
     return [*kept, *(replace(it, similarity=min(least, it.similarity)) for it in more)]
 

@@ -94,6 +94,7 @@ class ImportInput(Input):
     on_conflict: Literal["skip", "replace"] = Field(
         default="skip", description="What to do with a memory that you imported before."
     )
+    dry_run: bool = Field(default=False, description="Only tell what would be imported.")
 
 
 class SkippedImport(Output):
@@ -140,7 +141,8 @@ class TransferTools:
         drafts = [
             screen_draft(_build_draft(here, it, n), policy, n) for n, it in enumerate(ask.memories)
         ]
-        meaning = await embed_texts(self.embedder, [it.text for it in drafts])
+        texts = [] if ask.dry_run else [it.text for it in drafts]
+        meaning = await embed_texts(self.embedder, texts)
         places = [_target_folder(here, it) for it in ask.memories]
         async with self.growth.store.writing(call.caller, call.trace) as tx:
             ids = [_candidate_ids(here, it) for it in ask.memories]
@@ -151,15 +153,18 @@ class TransferTools:
                 again, places, drafts, wanted=ask.on_conflict == "replace"
             )
             skipped += left
-            await insert_memories(
-                tx, {id_: (places[n], drafts[n]) for n, id_ in new.items()}, meaning
-            )
-            replaced = {
-                n: await supersede_memory(tx, it, drafts[n], meaning) for n, it in again.items()
-            }
-        await self.growth.count(len(new) + len(replaced))
-        taken = {n: str(id_) for n, id_ in (new | replaced).items()}
-        call.record_returned(SOURCE, [places[n].key(id_) for n, id_ in new.items()])
+            replaced: dict[int, UUID] = {}
+            if not ask.dry_run:
+                await insert_memories(
+                    tx, {id_: (places[n], drafts[n]) for n, id_ in new.items()}, meaning
+                )
+                replaced = {
+                    n: await supersede_memory(tx, it, drafts[n], meaning) for n, it in again.items()
+                }
+        written = {} if ask.dry_run else new
+        await self.growth.count(len(written) + len(replaced))
+        taken = {n: str(id_) for n, id_ in (written | replaced).items()}
+        call.record_returned(SOURCE, [places[n].key(id_) for n, id_ in written.items()])
         return ImportOut(
             success=True,
             imported=len(new),

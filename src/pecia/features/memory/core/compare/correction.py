@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise, takewhile
 
 from pecia.features.memory.core.compare.condition import differ_in_condition
+from pecia.features.memory.core.compare.denial import denies_in_words
 from pecia.features.memory.core.compare.phrases import (
     CHANGES,
     CLAUSE,
@@ -45,10 +46,15 @@ MAX_CONTEXT_CHARS = 300
 
 _DATE_JOINERS = frozenset(("de", "del", "of", "di", "do", "da", "to", "bis", "till", "tot", "до"))
 """Between the parts of a date or a range."""
-_NAME_JOINERS = frozenset(
-    ("de", "del", "of", "di", "do", "da", "and", "und", "et", "y", "e", "en", "och")
-)
-"""Within one name or list."""
+_NAME_JOINERS = {
+    **dict.fromkeys(("fr", "es", "pt", "it"), frozenset(("de", "del", "di", "do", "da"))),
+    "en": frozenset(("of", "and")),
+    "de": frozenset(("und",)),
+    "nl": frozenset(("van", "en")),
+    "sv": frozenset(("och",)),
+}
+"""Within one name or list, by language."""
+_AND = frozenset(("et", "y", "e"))
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUESTION = re.compile(r"[?？\u037e؟]\s*$")
 _NAMES = frozenset({ValueKind.NAME})
@@ -69,7 +75,10 @@ def corrects_in_words(new: str, old: str) -> bool:
             _corrects_value(said["said"], old, it) for it in guess_languages(said["said"])
         )
     return len(old) <= MAX_CHARS and any(
-        _ends(new, old, it) or _contrasts(new, old, it) or _replaces(new, old, it)
+        _ends(new, old, it)
+        or _contrasts(new, old, it)
+        or _denies_for_another(new, old, it)
+        or _replaces(new, old, it)
         for it in _changed_in(new)
     )
 
@@ -120,6 +129,11 @@ def _contrasts(new: str, old: str, language: PhraseLanguage) -> bool:
             if denied and _denies(rest, old, denied, language):
                 return True
     return False
+
+
+def _denies_for_another(new: str, old: str, language: PhraseLanguage) -> bool:
+    """`The router is not a Fritzbox but a Turris`."""
+    return not _is_unsure(new, language, CHANGES) and denies_in_words(new, old, language)
 
 
 def _find_denied(
@@ -216,18 +230,55 @@ def _changes_value(
     are_names = kinds[0] | kinds[1] == _NAMES and _is_described(theirs, language)
     if are_names and _has_one_name(new, old, language, is_moved="moved" in read.found):
         return True
-    # Behind a preposition, and a verb that the subject has; with more words than those, anywhere.
+    return _changes_led(read, value, theirs, was, language)
+
+
+def _changes_led(
+    read: PhraseReading,
+    value: Sequence[int],
+    theirs: Sequence[PhraseWord],
+    was: Sequence[int],
+    language: PhraseLanguage,
+) -> bool:
+    """Whether one value differs behind a preposition, and a verb that the subject has; with more
+    words than those, anywhere."""
+    mine = read.words
+    new, old = mine[value[0]], theirs[was[0]]
     frame = len(theirs) - len(was) - (old.lead not in language.light)
     is_led = new.lead == old.lead and old.lead not in language.words["be"]
-    are_two = _has_joint(mine, value) and _has_joint(theirs, was)
-    return is_led and frame >= MIN_FRAME_WORDS and not are_two
+    # On a day of the week one does several things.
+    is_weekly = any(language.kind_of(it) is ValueKind.DAY for it in theirs)
+    if not is_led or frame < MIN_FRAME_WORDS or is_weekly:
+        return False
+    # What was changed is over.
+    if "moved" in read.found:
+        return not (_has_joint(mine, value, language) and _has_joint(theirs, was, language))
+    return not _are_two(mine, value, theirs, was, language)
 
 
-def _has_joint(words: Sequence[PhraseWord], value: Sequence[int]) -> bool:
-    """Whether something stands between the parts of a value, as `to` in `a Volvo to Turku`. Where
-    that is so in both statements, each part is a value, and two changed."""
+def _are_two(
+    mine: Sequence[PhraseWord],
+    value: Sequence[int],
+    theirs: Sequence[PhraseWord],
+    was: Sequence[int],
+    language: PhraseLanguage,
+) -> bool:
+    """Whether more than one value may have changed: both have several words that are not one name,
+    as `'s avonds thee`, or one has a condition that the other has not: `the bike in winter`."""
+    if _has_joint(mine, value, language) or _has_joint(theirs, was, language):
+        return True
+    # Characters are no words, and German nouns are written as names are.
+    if language.code == "zh" or min(len(value), len(was)) < 2:
+        return False
+    words = (*(mine[it] for it in value), *(theirs[it] for it in was))
+    return language.code == "de" or not all(it.is_capital for it in words)
+
+
+def _has_joint(words: Sequence[PhraseWord], value: Sequence[int], language: PhraseLanguage) -> bool:
+    """Whether something stands between the parts of a value, as `to` in `a Volvo to Turku`."""
+    joiners = _NAME_JOINERS.get(language.code, frozenset()) | _AND
     parts = pairwise(words[it] for it in value)
-    return any(here.lead != before.low and here.lead not in _NAME_JOINERS for before, here in parts)
+    return any(here.lead != before.low and here.lead not in joiners for before, here in parts)
 
 
 def _keeps_names_in_order(one: Sequence[PhraseWord], other: Sequence[PhraseWord]) -> bool:
@@ -260,9 +311,17 @@ def _ends_statement(
     copulas = language.words["be"]
     if last.follow in copulas:
         return False
+    # `Jeden Montag geschlossen`: the day of a state that recurs.
+    every, states = (language.words.get(it, frozenset[str]()) for it in ("every", "states"))
+    if last.lead in every and {it.low for it in behind} <= states:
+        return True
     # An identifier such as `db1` has no unit.
     is_name = last.low[0].isalpha() and any(it.isdigit() for it in last.low)
     if behind and (len(behind) > MAX_UNIT_WORDS or is_name):
+        return False
+    # `Module 3 on Fridays` is not `at 9 on Fridays`.
+    names_it = last.lead not in language.light and language.kind_of(last) is ValueKind.NUMBER
+    if names_it and behind and language.kind_of(behind[0]) is ValueKind.DAY:
         return False
     units = [
         _is_unit(it, language) or (is_sure and language.kind_of(it) not in COUNTED) for it in behind
@@ -373,7 +432,7 @@ def _changed_in(text: str) -> tuple[PhraseLanguage, ...]:
     """The languages in which a text may tell of a change. Most texts do in none."""
     if _QUESTION.search(text) or len(text) > MAX_CHARS:
         return ()
-    kinds = ("ended", "contrast", "instead", "reply", *CHANGES)
+    kinds = ("ended", "contrast", "instead", "but", "reply", *CHANGES)
     return tuple(
         language
         for language in guess_languages(text)

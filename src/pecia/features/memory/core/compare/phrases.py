@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TypeAlias
 
+from pecia.features.memory.core.compare.statement import find_letter_names
 from pecia.kernel.corpus.keyword.analysis.token_filters import STEMMERS, STOP_WORDS
 from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize
 
@@ -27,6 +28,7 @@ _CJK = r"\u3400-\u4dbf\u4e00-\u9fff"
 _KANA = re.compile(r"[\u3040-\u30ff]")
 WORD = re.compile(rf"[{_CJK}]|(?:(?![{_CJK}])[^\W_])+(?:['’.:,-](?:(?![{_CJK}])[^\W_])+)*|…")
 CLAUSE = re.compile(rf"[,;:.!?…](?:\s|$)|[，；。！？、：—]|\s[-–]\s|[,;:](?=[{_CJK}])")
+_SENTENCE = re.compile(r"(?<=[.!?…:;])\s+")
 _ELISION = re.compile(r"^(c|l|d|j|m|n|s|t|qu)['’](?=\w)", re.IGNORECASE)
 _INFLECTED = ("ru", "uk", "pl")
 
@@ -180,11 +182,16 @@ def _match(words: Sequence[PhraseWord], start: int, phrase: Phrase) -> list[int]
 
 @lru_cache(4096)
 def split_phrase_words(text: str, language: PhraseLanguage) -> tuple[PhraseWord, ...]:
-    found = _split(text, language.days if language.code == "zh" else ())
-    return tuple(
-        PhraseWord(_stem(it.lower(), language.code), it.lower(), is_capital=it[:1].isupper())
-        for it in found
-    )
+    whole = language.days if language.code == "zh" else ()
+    speaker = "I" if language.code == "en" else ""
+    found: list[PhraseWord] = []
+    for sentence in _SENTENCE.split(text):
+        words = _split(sentence, whole)
+        letters = find_letter_names(words, speaker)
+        for place, it in enumerate(words):
+            low = it if place in letters else it.lower()
+            found.append(PhraseWord(_stem(low, language.code), low, is_capital=it[:1].isupper()))
+    return tuple(found)
 
 
 def _split(text: str, whole: Iterable[str] = ()) -> list[str]:

@@ -235,6 +235,17 @@ def says_change(text: str) -> bool:
 
 _SEVERAL = VOCABULARY["several"]
 _MOMENTS = VOCABULARY["times"] | VOCABULARY["months"] | {f"{it}s" for it in VOCABULARY["times"]}
+_RECURRING = frozenset(
+    f"{it}{ending}"
+    for it in (
+        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "weekend"),
+        *("morning", "afternoon", "evening", "night", "spring", "summer", "autumn", "winter"),
+    )
+    for ending in ("", "s")
+)
+_CASES = _RECURRING | {"if", "when", "whenever", "unless"}
+# A change begins then: `from Monday`.
+_BEGINNINGS = frozenset(("from", "since", "starting", "effective", "as", "until"))
 _IMPLIED = {line.split()[0]: line.split()[1:] for line in LINES["implied"]}
 _LIGHT_STEMS = frozenset(
     stem(it) for it in (*LIGHT, *VOCABULARY["guards"], *VOCABULARY["negations"])
@@ -268,29 +279,82 @@ def _changes_one_value(one: Statement, other: Statement) -> bool:
         if (word[:1].isdigit() or word in _MOMENTS) and word not in one.words
     ]
     is_together = not gone or gone[-1] - gone[0] < len(gone)
-    return is_together and _count_replaced(one, other) < 2
+    if not is_together or _changes_object(one, other) or _narrows(one, other):
+        return False
+    return _count_replaced(one, other) < 2
+
+
+def _narrows(one: Statement, other: Statement) -> bool:
+    """Whether only one of them has a condition, beside a value that differs: who takes the bike,
+    and now the train in winter, may take the bike in summer."""
+    mine, theirs = _without_former(one, other), [*other.words]
+    changes = SequenceMatcher(None, theirs, mine, autojunk=False).get_opcodes()
+    replaced, beside = 0, list[Sequence[str]]()
+    for kind, a, b, c, d in changes:
+        was, is_now = _split_parts(theirs[a:b]), _split_parts(mine[c:d])
+        if kind == "replace":
+            common = min(len(was), len(is_now))
+            replaced += common
+            beside += [*was[common:], *is_now[common:]]
+        elif kind != "equal":
+            beside += [*was, *is_now]
+    return replaced > 0 and any(map(_is_condition, beside))
+
+
+def _is_condition(words: Sequence[str]) -> bool:
+    if words[0] in _BEGINNINGS:
+        return False
+    return words[0] == "for" or not _CASES.isdisjoint(words)
+
+
+def _changes_object(one: Statement, other: Statement) -> bool:
+    """Whether another thing is told of, at the same time: who deploys module X on Fridays may
+    deploy module Y then too."""
+    theirs = other.words
+    for start, end, _ in _find_replaced(one, other):
+        rest, word = theirs[end:], theirs[end - 1]
+        times = [it for it in (*theirs[:start], *rest) if it in _RECURRING and it in one.words]
+        if not times or word in _MOMENTS:
+            continue
+        before = theirs[start - 1] if start else ""
+        is_counted = word[:1].isdigit() and (before in _JOINTS or before in _VERBS)
+        has_unit = word[:1].isdigit() and rest and rest[0] not in _JOINTS
+        if not is_counted and not has_unit:
+            return True
+    return False
+
+
+def _find_replaced(one: Statement, other: Statement) -> list[tuple[int, int, list[str]]]:
+    """Where words of the older statement begin and end that the newer one has others for, and
+    those."""
+    mine, theirs = _without_former(one, other), [*other.words]
+    changes = SequenceMatcher(None, theirs, mine, autojunk=False).get_opcodes()
+    return [(a, b, mine[c:d]) for kind, a, b, c, d in changes if kind == "replace"]
 
 
 def _count_replaced(one: Statement, other: Statement) -> int:
     """In how many places the newer statement has something else. Who owns a share of one firm and
     another share of another firm owns both."""
-    mine, theirs = _without_former(one, other), [*other.words]
-    changes = SequenceMatcher(None, theirs, mine, autojunk=False).get_opcodes()
-    return sum(
-        min(_count_parts(theirs[a:b]), _count_parts(mine[c:d]))
-        for kind, a, b, c, d in changes
-        if kind == "replace"
-    )
+    replaced = [(other.words[a:b], mine) for a, b, mine in _find_replaced(one, other)]
+    count = sum(min(_count_parts(was), _count_parts(mine)) for was, mine in replaced)
+    # `Behind the proxy` and `without the proxy` are two conditions of one value.
+    joints = [[_OPPOSED.intersection(it) for it in pair] for pair in replaced]
+    is_opposed = any(was and mine and was.isdisjoint(mine) for was, mine in joints)
+    return count + (is_opposed and count == 1)
 
 
 def _count_parts(words: Sequence[str]) -> int:
     """How many values there are: `aspirin in the morning` has two."""
+    return len(_split_parts(words))
+
+
+def _split_parts(words: Sequence[str]) -> list[list[str]]:
     parts: list[list[str]] = [[]]
     for it in words:
         if it in _JOINTS:
             parts.append([])
         parts[-1].append(it)
-    return sum(map(_says_something, parts))
+    return [it for it in parts if _says_something(it)]
 
 
 def _without_former(one: Statement, other: Statement) -> list[str]:
@@ -306,7 +370,19 @@ def _without_former(one: Statement, other: Statement) -> list[str]:
     return [it for it in words if stem(it) not in _CORRECTING]
 
 
-_JOINTS = _PREPOSITIONS | {"in", "at", "on", "before", "after", "during", "with", "as", "into"}
+_JOINTS = _PREPOSITIONS | {
+    *("in", "at", "on", "before", "after", "during", "with", "without", "as", "into", "under"),
+    *("over", "behind", "between", "within", "inside", "outside", "near", "via", "through"),
+    *("against", "among", "if", "when", "whenever", "while", "unless", "until", "because"),
+}
+
+
+_OPPOSED = frozenset(
+    (
+        *("with", "without", "before", "after", "inside", "outside", "under", "over", "behind"),
+        *("if", "when", "unless", "until", "while"),
+    )
+)
 
 
 def _says_something(words: Sequence[str]) -> bool:

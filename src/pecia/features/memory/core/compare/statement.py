@@ -7,9 +7,10 @@ date, a version, a unit, a negation or a quantifier. Only then by their other wo
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from pecia.features.memory.core.compare.vocabulary import SYNONYMS, VOCABULARY, WORDINGS
 from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize
@@ -72,6 +73,7 @@ def read_statement(text: str) -> Statement:
     plain = unicodedata.normalize("NFC", text).strip()
     sentences = len(_SENTENCE.findall(f"{plain} ")) or 1
     raw = [it for it in (_trim(word) for word in _words(plain)) if it]
+    letters = find_letter_names(raw)
     words: list[str] = []
     written: list[str] = []
     anchors: list[str] = []
@@ -79,7 +81,7 @@ def read_statement(text: str) -> Statement:
     owners: set[str] = set()
     for place, word in enumerate(raw):
         bare = _POSSESSIVE.sub("", word) if len(word) > 2 else word
-        low = NUMBERS.get(bare.lower(), bare.lower())
+        low = bare if place in letters else NUMBERS.get(bare.lower(), bare.lower())
         named = _is_anchor(bare, first=place == 0) or low in _DIGIT_WORDS
         written.append(low if low in _DIGIT_WORDS else bare)
         if named:
@@ -102,6 +104,24 @@ def read_statement(text: str) -> Statement:
         tuple(_content(plain_words)),
         0 < len(words) <= MAX_WORDS and sentences == 1 and bool(_LATIN.fullmatch(plain)),
     )
+
+
+def find_letter_names(words: Sequence[str], speaker: str = "I") -> set[int]:
+    """The places of capital letters that are names, as `service A`: in lower case that would be an
+    article. Not of one that begins a sentence or is the unit of a number, nor of the speaker."""
+    found: set[int] = set()
+    for place, (before, word) in enumerate(pairwise(words), start=1):
+        if len(word) != 1 or not word.isupper() or before[:1].isdigit():
+            continue
+        behind = words[place + 1] if place + 1 < len(words) else ""
+        is_speaker = word == speaker and (behind not in _BEHIND_NAMES or before in ("and", "or"))
+        if not is_speaker:
+            found.add(place)
+    return found
+
+
+# What stands behind a name, and not behind somebody who speaks of themselves.
+_BEHIND_NAMES = frozenset(("", "is", "has", "on", "in", "at", "of", "for", "to", "from", "with"))
 
 
 def _words(text: str) -> Iterable[str]:

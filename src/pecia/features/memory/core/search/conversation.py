@@ -1,7 +1,9 @@
 """Which conversation a memory is a turn of, and who speaks in it. Pure."""
 
 import re
+from collections.abc import Iterable, Iterator
 
+from pecia.features.memory.core.compare.vocabulary import VOCABULARY
 from pecia.features.memory.model import Memory
 
 # `Ana: …` or `Dr. Weiss (chair): …`, as transcripts have it.
@@ -10,6 +12,9 @@ _SPEAKER = re.compile(r"\s*(?P<name>[A-Z][\w.'’-]*(?: [A-Z(][\w.'’)-]*){0,3}
 _NO_SPEAKERS = frozenset(
     ("note", "todo", "update", "correction", "warning", "remember", "fix", "fact", "store", "port")
 )
+# Longer texts have a subject of their own.
+MAX_CONTINUATION_CHARS = 600
+_FIRST_WORD = re.compile(r"\w+(?:['’]\w+)?")
 
 
 def speaker_of(memory: Memory) -> str | None:
@@ -34,3 +39,24 @@ def conversation_of(memory: Memory) -> str | None:
         return None
     folder = memory.key.rpartition("/")[0]
     return f"{folder} {memory.said_at:%Y-%m-%d %H}"
+
+
+def continues(text: str) -> bool:
+    """Whether a text begins as a reply does that says nothing without what was said before it:
+    `Hmm, what if they keep retrying?`."""
+    if len(text) > MAX_CONTINUATION_CHARS:
+        return False
+    found = _FIRST_WORD.search(text)
+    return found is not None and found[0].lower() in VOCABULARY["replies"]
+
+
+def find_continuations(turn: Memory, following: Iterable[Memory]) -> Iterator[Memory]:
+    """Of the turns behind one, in their order, those in which its speaker goes on with it. Others
+    may answer between."""
+    speaker = speaker_of(turn)
+    for it in following:
+        if speaker_of(it) != speaker:
+            continue
+        if not continues(it.text):
+            return
+        yield it

@@ -89,10 +89,7 @@ class _Reading:
     implied: frozenset[str]
     is_self: bool
     has_place: bool
-
-    @property
-    def replaces(self) -> bool:
-        return _REPLACED.search(self.text) is not None
+    replaces: bool
 
     @property
     def ends(self) -> bool:
@@ -116,21 +113,22 @@ class VersionQuery:
         if new is None or old is None or new.words == old.words:
             return False
         asked = _read_question(self.text)
+        names_older = bool(asked.anchors & old.anchors - new.anchors - _words(new))
+        # Most pairs end here: they are about other things than the question.
+        if (names_older and not new.replaces) or restates(self.text, older):
+            return False
         shared = [it for it in asked.terms if it & new.all_keys and it & old.all_keys]
         missing = [
             it
             for it in asked.terms
             if it & old.all_keys and not it & new.all_keys and not it & _EMPTY
         ]
-        if restates(self.text, older):
-            return False
         is_self = asked.is_self and new.is_self and old.is_self
         if (shared or is_self) and new.replaces and _names_value(asked, new, old):
             return True
-        if asked.anchors & old.anchors - new.anchors - _words(new):
+        if names_older:
             return False
-        former = _names_former(asked, new, old)
-        if not former and not _answers(asked, shared, missing):
+        if not _answers(asked, shared, missing) and not _names_former(asked, new, old):
             return False
         if not _is_about_same(asked, shared, new, old):
             return False
@@ -236,6 +234,7 @@ def _read(text: str) -> _Reading | None:
         implied,
         not _SELVES.isdisjoint(words),
         _has_place(words),
+        _REPLACED.search(text) is not None,
     )
 
 
@@ -457,8 +456,7 @@ def _names_former(asked: _Asked, new: _Reading, old: _Reading) -> bool:
     if _names_value(asked, new, old):
         return True
     rest = [it for it in old.keys if not any(it & term for term in asked.terms)]
-    said = [it for it in rest if it & new.all_keys]
-    return bool(rest) and len(said) == len(rest) and len(new.keys) > len(said)
+    return bool(rest) and len(new.keys) > len(rest) and all(it & new.all_keys for it in rest)
 
 
 def _names_value(asked: _Asked, new: _Reading, old: _Reading) -> bool:
