@@ -21,7 +21,7 @@ KNOWN = read_vocabulary(find_shipped_model().tokenizer)
 
 @pytest.fixture(scope="module")
 def polyglot() -> Embedder:
-    return PolyglotEmbedder(threads=1)
+    return PolyglotEmbedder.in_process(threads=1)
 
 
 def digest(path: Path) -> str:

@@ -448,3 +448,16 @@ async def test_the_index_of_files_finds_what_a_walk_through_all_commits_finds(
     await history.purge(["a.md"])
     walked = (await history.history([MAIN], "b.md", limit=1000)).steps
     assert await history.file_commits("b.md", 1000) == [(it.commit, it.path) for it in walked]
+
+
+async def test_files_that_a_commit_has_otherwise_are_found_at_once(
+    history: HistoryRepository,
+) -> None:
+    files: dict[str, bytes | None] = {"a.md": b"one", "d/b.md": b"two", "e.md": None}
+    assert await history.find_differing(None, files) == ["a.md", "d/b.md"]
+    made = await record(history, {"a.md": b"one", "d/b.md": b"two"})
+    assert await history.find_differing(made.oid, files) == []
+    other: dict[str, bytes | None] = {"a.md": b"1", "d/b.md": None, "d": b"x", "new.md": b""}
+    assert await history.find_differing(made.oid, other) == [*other]
+    assert await history.find_differing(made.oid, {"d": None}) == []
+    assert await history.tip() == made.oid

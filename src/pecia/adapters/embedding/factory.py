@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from anyio.to_thread import run_sync
 
+from pecia.adapters.embedding.model_client import SharedEmbedder
 from pecia.adapters.embedding.model_files import ModelFiles, find_shipped_model, load_model_files
 from pecia.adapters.embedding.onnx import OnnxEmbedder
 from pecia.adapters.embedding.settings import ChosenKind, EmbedSettings, Kind
@@ -22,24 +23,48 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_embedder(settings: EmbedSettings) -> AsyncGenerator[Embedder | None]:
-    """One embedder for the life of a process; None where search is lexical only."""
+async def open_embedder(
+    settings: EmbedSettings, home: Path | None = None
+) -> AsyncGenerator[Embedder | None]:
+    """One embedder for the life of a process; None where search is lexical only.
+
+    With a home, models run in its process, if there is one.
+    """
+    threads = settings.threads
     match choose_kind(settings.kind):
         case "none":
             yield None
         case "polyglot":
-            from pecia.adapters.embedding.polyglot import PolyglotEmbedder
+            from pecia.adapters.embedding.polyglot import PolyglotEmbedder, find_student
 
-            yield PolyglotEmbedder(threads=settings.threads)
+            english, others = find_shipped_model(), find_student()
+            async with _model(english, home, threads) as one, _model(others, home, threads) as two:
+                yield PolyglotEmbedder(one, two)
         case "minilm":
-            yield OnnxEmbedder(find_shipped_model(), threads=settings.threads)
+            async with _model(find_shipped_model(), home, threads) as model:
+                yield model
         case "onnx":
-            yield OnnxEmbedder(await _own_files(settings), threads=settings.threads)
+            async with _model(await _own_files(settings), home, threads) as model:
+                yield model
         case "static":
             yield StaticEmbedder(await _own_files(settings))
         case "endpoint":
             async with _endpoint(settings) as embedder:
                 yield embedder
+
+
+@asynccontextmanager
+async def _model(
+    files: ModelFiles, home: Path | None, threads: int
+) -> AsyncGenerator[OnnxEmbedder | SharedEmbedder]:
+    if home is None:
+        yield OnnxEmbedder(files, threads=threads)
+        return
+    shared = SharedEmbedder(files, home, threads=threads)
+    try:
+        yield shared
+    finally:
+        await shared.close()
 
 
 def open_lexicon(settings: EmbedSettings) -> "Lexicon | None":

@@ -1,19 +1,23 @@
-"""A sentence model in an ONNX file, run on the processor, in threads. It never opens a connection.
+"""A sentence model in an ONNX file, run on the processor. It never opens a connection.
 
-Nothing of it is imported or read before the first text.
+Nothing of it is imported or read before the first text. Nor is anyio: the process that runs models
+has no event loop.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any
-
-import anyio
-from anyio.to_thread import run_sync
+from typing import TYPE_CHECKING, Any
 
 from pecia.adapters.embedding.model_files import ModelFiles, unusable_file_error
 from pecia.kernel.corpus.vectors.embedder import Vectors, normalize
 
+if TYPE_CHECKING:
+    import anyio
+
 BATCH_TOKENS = 2048
+# A query waits for one part at most, and a cancelled call stops there.
+TEXTS_PER_PART = 32
 
 
 def batch_by_length(lengths: Sequence[int], most: int = BATCH_TOKENS) -> Iterator[list[int]]:
@@ -56,16 +60,14 @@ class ModelTokenizer:
         return [it.ids for it in found]
 
 
-class OnnxEmbedder:
-    """Embeds with one model. Vectors are means over tokens where the model gives tokens."""
+class ModelEmbedder(ABC):
+    """Embeds with the model in some files, a part of the texts at a time."""
 
-    def __init__(self, files: ModelFiles, *, threads: int = 2) -> None:
+    def __init__(self, files: ModelFiles, threads: int) -> None:
         self.name = files.name
         self.language = files.language
         self._files = files
         self._threads = threads
-        self._loading = anyio.Lock()
-        self._loaded: _Model | None = None
         self._dimension = 0
 
     async def dimension(self) -> int:
@@ -78,36 +80,57 @@ class OnnxEmbedder:
 
         if not texts:
             return np.zeros((0, await self.dimension()), np.float32)
-        model = await self._model()
-        if len(texts) == 1:
-            # A query: one thread for all of it.
-            return await run_sync(model.embed_one, texts[0])
-        ids = await run_sync(model.tokens.encode, texts)
-        rows: list[Vectors] = [np.empty(0, np.float32)] * len(texts)
-        # A thread for each batch and not for all: a query waits for one batch at most, and a
-        # cancelled call stops there.
-        for batch in batch_by_length([len(it) for it in ids]):
-            vectors = await run_sync(model.vectors, [ids[it] for it in batch])
-            for number, vector in zip(batch, vectors, strict=True):
-                rows[number] = vector
-        return np.stack(rows)
+        parts = [texts[at : at + TEXTS_PER_PART] for at in range(0, len(texts), TEXTS_PER_PART)]
+        found = [await self._embed_part(it) for it in parts]
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
-    async def _model(self) -> "_Model":
+    @abstractmethod
+    async def _embed_part(self, texts: Sequence[str]) -> Vectors: ...
+
+
+class OnnxEmbedder(ModelEmbedder):
+    """Embeds with one model. Vectors are means over tokens where the model gives tokens."""
+
+    def __init__(self, files: ModelFiles, *, threads: int = 2) -> None:
+        super().__init__(files, threads)
+        self._loading: anyio.Lock | None = None
+        self._loaded: OnnxModel | None = None
+
+    async def _embed_part(self, texts: Sequence[str]) -> Vectors:
+        from anyio.to_thread import run_sync
+
+        return await run_sync((await self._model()).embed, texts)
+
+    async def _model(self) -> "OnnxModel":
+        from anyio import Lock
+        from anyio.to_thread import run_sync
+
+        self._loading = self._loading or Lock()
         async with self._loading:
             if self._loaded is None:
-                self._loaded = await run_sync(_Model, self._files, self._threads)
+                self._loaded = await run_sync(OnnxModel, self._files, self._threads)
             return self._loaded
 
 
-class _Model:
+class OnnxModel:
+    """One loaded model. Its calls take a while and belong into threads."""
+
     def __init__(self, files: ModelFiles, threads: int) -> None:
         self.tokens = ModelTokenizer(files, special=True)
         self.alone = files.alone
         self.session = _session(files, threads)
         self.inputs: set[str] = {it.name for it in self.session.get_inputs()}
 
-    def embed_one(self, text: str) -> Vectors:
-        return self.vectors(self.tokens.encode([text]))
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a text, in order."""
+        import numpy as np
+
+        ids = self.tokens.encode(texts)
+        rows: list[Vectors] = [np.empty(0, np.float32)] * len(texts)
+        for batch in batch_by_length([len(it) for it in ids]):
+            for number, vector in zip(batch, self.vectors([ids[it] for it in batch]), strict=True):
+                rows[number] = vector
+        return np.stack(rows)
 
     def vectors(self, ids: Sequence[Sequence[int]]) -> Vectors:
         import numpy as np
@@ -148,6 +171,9 @@ def _session(files: ModelFiles, threads: int) -> Any:
     options.inter_op_num_threads = 1
     # Spinning threads take the processor from everybody else between two batches.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Both keep what the longest text once needed: 14 MB, and no time is lost without them.
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
     options.log_severity_level = 3
     try:
         return runtime.InferenceSession(

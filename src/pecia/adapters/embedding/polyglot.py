@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Self
 
 import orjson
 from anyio.to_thread import run_sync
@@ -17,7 +18,7 @@ from anyio.to_thread import run_sync
 from pecia.adapters.embedding.model_files import ModelFiles, find_shipped_model
 from pecia.adapters.embedding.onnx import OnnxEmbedder
 from pecia.kernel.corpus.keyword.analysis.token_filters import detect_language
-from pecia.kernel.corpus.vectors.embedder import Vectors
+from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors
 
 # Of texts whose function words say nothing: English has this share of its words in MiniLM's
 # vocabulary. Chosen on strings of programs in 26 languages: of four to seven words, 3 % of the
@@ -37,13 +38,19 @@ class PolyglotEmbedder:
 
     language = ""
 
-    def __init__(self, *, threads: int = 2) -> None:
-        english, others = find_shipped_model(), find_student()
+    def __init__(self, english: Embedder, others: Embedder) -> None:
+        """`english` runs the shipped model, `others` its student."""
         self.name = f"{english.name}+{others.name}"
-        self._english = OnnxEmbedder(english, threads=threads)
-        self._others = OnnxEmbedder(others, threads=threads)
-        self._tokenizer = english.tokenizer
+        self._english = english
+        self._others = others
+        self._tokenizer = find_shipped_model().tokenizer
         self._known: frozenset[str] = frozenset()
+
+    @classmethod
+    def in_process(cls, *, threads: int = 2) -> Self:
+        """With both models in this process."""
+        english, others = find_shipped_model(), find_student()
+        return cls(OnnxEmbedder(english, threads=threads), OnnxEmbedder(others, threads=threads))
 
     async def dimension(self) -> int:
         return await self._english.dimension()

@@ -350,6 +350,13 @@ def mail(subject: str, body: str, *, attachment: tuple[str, bytes] | None = None
     return message.as_bytes()
 
 
+def mailbox(*messages: bytes) -> bytes:
+    """Messages one after the other, as mail programs keep them."""
+    separator = b"From ana@example.org Tue Mar  3 10:00:00 2026\n"
+    lines = (it.replace(b"\nFrom ", b"\n>From ") for it in messages)
+    return b"".join(separator + it.rstrip(b"\n") + b"\n\n" for it in lines)
+
+
 def office(main: str, kind: str, parts: Mapping[str, str]) -> bytes:
     """An Office Open XML package around its parts."""
     document = f"application/vnd.openxmlformats-officedocument.{kind}.main+xml"

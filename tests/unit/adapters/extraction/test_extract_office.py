@@ -1,5 +1,7 @@
 """Office documents, books, sheets, slides and mail become text that keeps its shape."""
 
+from email.message import EmailMessage
+
 import pytest
 
 from pecia.adapters.extraction.extractor import FileExtractor
@@ -114,6 +116,39 @@ async def test_a_mail_shows_its_headers_and_names_its_attachments(extractor: Fil
     assert "It is under the mat." in found.text
     assert (found.title, found.facts.date) == ("Lost key", "2026-03-03")
     assert found.facts.notes == ("Attachments are not opened: plan.pdf.",)
+
+
+async def test_a_mailbox_has_a_section_for_each_message(extractor: FileExtractor) -> None:
+    table = EmailMessage()
+    table["From"], table["Subject"] = "Bo <bo@example.org>", "Größen"
+    table.set_content("The sizes are attached.\n")
+    table.add_attachment(
+        b"frame,size\nWherry,52\n", maintype="text", subtype="csv", filename="sizes.csv"
+    )
+    box = samples.mailbox(
+        samples.mail("Lost key", "From here on\nit is under the mat.\n"),
+        table.as_bytes(),
+        samples.mail("Plan", "See below.\n", attachment=("plan.pdf", b"%PDF-")),
+    )
+    found = await extractor.extract(box, name="list.mbox")
+    first, second, third = slices(found)
+    assert first.startswith("# Lost key\n\nFrom: ana@example.org")
+    assert "\nFrom here on\nit is under the mat." in first
+    assert second.startswith("# Größen\n\nFrom: Bo <bo@example.org>")
+    assert "## sizes.csv\n\nframe,size\nWherry,52" in second
+    assert third.startswith("# Plan\n")
+    assert [it.label for it in found.units] == ["message 1", "message 2", "message 3"]
+    assert (found.title, found.facts.authors) == ("", ("ana@example.org", "Bo"))
+    assert found.facts.content_type == "application/mbox"
+    assert found.facts.notes == ("Message 3: Attachments are not opened: plan.pdf.",)
+
+
+async def test_a_mailbox_of_many_messages_is_read_whole(extractor: FileExtractor) -> None:
+    box = samples.mailbox(*(samples.mail(f"No. {it}", f"Body {it}.\n") for it in range(600)))
+    found = await extractor.extract(box, name="archive.txt")
+    assert len(found.units) == 600
+    assert "# No. 599\n" in found.text
+    assert found.text.count("\nSubject: ") == 600
 
 
 async def test_a_page_gives_its_body_and_its_head_gives_facts(extractor: FileExtractor) -> None:
