@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.errors import Json, PeciaError
-from pecia.kernel.tool.model import AnyTool, Tool
+from pecia.kernel.tool.model import AnyTool, DeferredTool, Tool
 from tests.conftest import VISIT, House
 from tests.features.lake.conftest import Lake
 
@@ -55,7 +55,10 @@ WRONG: dict[str, list[Json]] = {
 
 def lake_tools(house: House) -> list[Tool[Any, Any]]:
     [room] = [it for it in house.app.features if it.name == "lake"]
-    return [it for it in room.tools if isinstance(it, Tool)]
+    found = [it.loaded if isinstance(it, DeferredTool) else it for it in room.tools]
+    tools = [it for it in found if isinstance(it, Tool)]
+    assert len(tools) == len(room.tools) > 10
+    return tools
 
 
 def schema(tool: AnyTool) -> dict[str, Any]:

@@ -66,3 +66,26 @@ async def test_owners_are_told_of_a_source_that_was_never_crawled(lake: Lake) ->
     lake.write({"a.md": "A heron.\n"})
     await lake.crawl()
     assert (await lake.search("heron", mode="lexical"))["degraded"] == []
+
+
+async def test_a_source_that_nobody_crawls_by_itself_names_the_command(lake: Lake) -> None:
+    """To search again would not help: the folder is read when somebody asks for it."""
+    house = lake.house
+    await house.call(
+        house.ana, "add_source", source_id="shelf", folder=str(lake.folder), watch=False
+    )
+    found = await lake.search("heron", mode="lexical", source_id="shelf")
+    [note] = found["degraded"]
+    assert note.startswith("the source 'shelf' has not been crawled yet")
+    assert note.endswith("`pecia source crawl shelf`")
+
+
+async def test_a_space_is_crawled_by_itself_so_the_note_names_no_command(lake: Lake) -> None:
+    """Its configuration is stored unlike that of other sources, and the worker watches it too."""
+    house, folder = lake.house, lake.folder.with_name("notes")
+    folder.mkdir()
+    await house.call(house.ana, "add_space", name="notes", folder=str(folder))
+    found = await lake.search("heron", mode="lexical", source_id="wiki:notes")
+    [note] = found["degraded"]
+    assert note.startswith("the source 'wiki:notes' has not been crawled yet")
+    assert "pecia source crawl" not in note

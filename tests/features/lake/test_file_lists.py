@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.errors import MissingField, NotFound, OutOfRange, PeciaError
+from pecia.kernel.identity.caller import Caller
 from tests.conftest import VISIT, House
 from tests.features.lake.conftest import Lake
 
@@ -46,6 +47,27 @@ async def test_sources_are_listed_by_page_each_once(house: House) -> None:
         await house.call(house.ana, "list_sources", limit=201)
     seen = await house.call(house.bo, "list_sources")
     assert [it["source_id"] for it in seen["sources"]] == ["s007"]
+
+
+async def test_when_a_source_was_indexed_is_shown_to_who_sees_all_its_files(lake: Lake) -> None:
+    house = lake.house
+
+    async def time_for(who: Caller) -> str | None:
+        (found,) = (await house.call(who, "list_sources"))["sources"]
+        return found["last_indexed_at"]
+
+    lake.write({"open/a.md": "Otters", "hidden/b.md": "Herons"})
+    await lake.crawl()
+    assert await time_for(house.bo) == await time_for(house.ana) is not None
+    await house.call(house.ana, "set_source", source_id="docs", trim_mode="per_file")
+    await house.call(
+        house.ana, "grant", source_id="docs", to="user:bo", role="reader", folder="open"
+    )
+    before = await time_for(house.bo)
+    lake.write({"hidden/b.md": "Herons and storks"})
+    await lake.crawl()
+    assert await time_for(house.bo) == before, "a file that bo may not see moved it"
+    assert await time_for(house.ana) is not None
 
 
 @pytest.mark.requirement(

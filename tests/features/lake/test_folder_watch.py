@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import anyio
 import pytest
@@ -12,8 +12,10 @@ from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.folder import FolderConnector
 from pecia.app.composition.lake import build_source_connectors
 from pecia.app.connectors import CONNECTORS
+from pecia.features.lake.crawl.file_reader import FileReader
 from pecia.features.lake.crawl.watcher import SourceWatcher
 from pecia.features.lake.credentials import SourceCredentials
+from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.jobs import Job
 from pecia.kernel.jobs.worker import run_until_idle
 from tests.features.lake.conftest import Lake
@@ -36,13 +38,20 @@ async def work(lake: Lake) -> None:
     await lake.index()
 
 
-async def until(lake: Lake, holds: Callable[[], Awaitable[bool]]) -> None:
+async def wait_for(holds: Callable[[], Awaitable[bool]]) -> None:
     with anyio.fail_after(20):
         while True:
-            await work(lake)
             if await holds():
                 return
             await anyio.sleep(0.02)
+
+
+async def until(lake: Lake, holds: Callable[[], Awaitable[bool]]) -> None:
+    async def holds_after_work() -> bool:
+        await work(lake)
+        return await holds()
+
+    await wait_for(holds_after_work)
 
 
 async def found(lake: Lake, query: str) -> list[str]:
@@ -86,6 +95,71 @@ async def test_a_new_a_changed_and_a_removed_file_are_followed_without_listing_t
         counts = {it: now[it] for it in ("state", "seen", "added", "gone", "failed")}
         assert counts == {"state": "done", "seen": 20, "added": 1, "gone": 1, "failed": 0}
         assert now["changed"] >= 1
+
+
+@pytest.mark.parametrize(("owner", "step"), [(FileReader, "read_many"), (texts, "put_many")])
+async def test_a_file_removed_while_it_is_read_or_stored_does_not_come_back(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, owner: Any, step: str
+) -> None:
+    lake.write({"a.md": "one"})
+    store, path = lake.house.app.store, anyio.Path(lake.folder, "deep.md")
+    original = getattr(owner, step)
+
+    async def is_dropped() -> bool:
+        async with store.system() as tx:
+            return not await tx.fetch_all("SELECT FROM lake.todo WHERE key = 'deep.md'")
+
+    async def is_removed() -> bool:
+        return not await path.exists()
+
+    async def remove_meanwhile(*args: Any, **named: Any) -> Any:
+        found = await original(*args, **named)
+        await path.unlink(missing_ok=True)
+        await wait_for(is_dropped)
+        return found
+
+    async with watched(lake):
+        monkeypatch.setattr(owner, step, remove_meanwhile)
+        lake.write({"deep.md": "a heron"})
+        await until(lake, is_removed)
+        assert await found(lake, "heron") == []
+        listed = await lake.house.call(lake.house.ana, "list_files", source_id="docs")
+        assert [it["key"] for it in listed["files"]] == ["a.md"]
+
+
+async def test_a_removal_and_a_read_of_the_same_file_that_block_each_other_are_repeated(
+    lake: Lake,
+) -> None:
+    """The one has the crawl's row and waits for the file's, the other has it the other way."""
+    store, path = lake.house.app.store, anyio.Path(lake.folder, "a.md")
+
+    async def rows(sql: LiteralString) -> int:
+        async with store.system() as tx:
+            return len(await tx.fetch_all(sql))
+
+    async def blocked(at_least: int) -> bool:
+        return await rows("SELECT FROM pg_locks WHERE NOT granted") >= at_least
+
+    async def is_queued() -> bool:
+        return await rows("SELECT FROM lake.todo WHERE key = 'a.md'") == 1
+
+    async def is_removed() -> bool:
+        return await rows("SELECT FROM kernel.file WHERE key = 'a.md'") == 0
+
+    lake.write({"a.md": "one", "b.md": "two"})
+    async with watched(lake):
+        await work(lake)
+        lake.write({"a.md": "a heron"})
+        await wait_for(is_queued)
+        async with anyio.create_task_group() as tasks, store.system() as tx:
+            await tx.execute("SELECT FROM lake.crawl FOR UPDATE")
+            await path.unlink()
+            await wait_for(lambda: blocked(1))
+            tasks.start_soon(run_until_idle, store, lake.house.app.jobs)
+            await wait_for(lambda: blocked(2))
+        await wait_for(is_removed)
+        unfinished = "status <> 'succeeded' AND task_name LIKE 'lake.%%'"
+        assert await rows(f"SELECT FROM jobs.procrastinate_jobs WHERE {unfinished}") == 0
 
 
 async def test_while_a_crawl_was_stopped_a_change_lists_the_whole_folder(lake: Lake) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -53,6 +54,26 @@ async def catch_up(lake: Lake) -> None:
 async def ready(health: Health) -> dict[str, Any]:
     asked = Request({"type": "http", "headers": []})
     return cast(dict[str, Any], json.loads(bytes((await health.ready(asked)).body)))
+
+
+async def test_the_lag_of_a_source_is_that_of_its_own_crawl(lake: Lake, tmp_path: Path) -> None:
+    """On a busy server the index always has something to do for somebody."""
+    house, other = lake.house, tmp_path / "other"
+    other.mkdir()
+    (other / "b.md").write_text("Storks")
+    lake.write({"a.md": "Herons"})
+    await crawl(lake)
+
+    async def lag(source: str) -> int:
+        return (await house.call(house.ana, "crawl_status", source_id=source))["index_lag"]
+
+    assert await lag(SOURCE) > 0
+    await catch_up(lake)
+    await house.call(house.ana, "add_source", source_id="other", folder=str(other))
+    await house.call(house.ana, "crawl_source", source_id="other")
+    await run_until_idle(house.app.store, house.app.jobs)
+    assert await lag(SOURCE) == 0
+    assert await lag("other") > 0
 
 
 async def test_an_index_that_does_not_move_is_told_of(lake: Lake) -> None:

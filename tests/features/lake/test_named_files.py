@@ -3,6 +3,7 @@
 import pytest
 
 from tests.features.lake.conftest import Lake
+from tests.features.lake.test_semantic_search import embed
 
 pytestmark = pytest.mark.anyio
 
@@ -134,3 +135,102 @@ async def test_the_best_hit_stays_among_the_first_where_a_file_is_named_by_accid
     question = "Which racks did the coolant pump switch off on Sunday night?"
     hits = (await lake.search(question, mode="lexical", limit=10))["hits"]
     assert "cellar.md" in [it["key"] for it in hits]
+
+
+READER = '''"""Weights of hives, as the platform under each says them."""
+
+
+class ScaleReader:
+    """Reads one platform over its serial line."""
+
+    def read_grams(self) -> int:
+        return int(self.line.readline().split()[1])
+
+    def read_settled(self, times: int = 5) -> int:
+        """The weight once it has settled: bees move, and a gust of wind adds half a kilogram."""
+        seen = [self.read_grams() for _ in range(times)]
+        while max(seen) - min(seen) > 50:
+            seen = [*seen[1:], self.read_grams()]
+        return sum(seen) // len(seen)
+
+    def record(self, log: list[tuple[str, int]], hive: str) -> None:
+        """Write down the weight of a hive, with the hour, for the table of the season."""
+        log.append((hive, self.read_settled()))
+        if len(log) > 1 and log[-2][1] - log[-1][1] > 2000:
+            self.warn(f"{hive} lost two kilograms in an hour: a swarm, or thieves")
+'''
+REGISTRY = """package hives
+
+// QueenRegistry knows which queen is in which hive, and since when.
+type QueenRegistry struct {
+\tqueens map[string]string
+}
+"""
+
+
+@pytest.fixture
+async def workshop(lake: Lake) -> Lake:
+    """Code, and office files that are named like parts of its identifiers."""
+    lake.write(
+        {
+            "code/weigh.py": READER,
+            "code/util.go": REGISTRY,
+            "office/scale.md": "# Scale\n\nThe scale of the workshop was calibrated in May.",
+            "office/Registry.txt": "Entries of the registry of associations, by number and date.",
+            "office/reader.md": "# Reader\n\nA reader for the course on honey.",
+            **{f"notes/{n}.md": f"Note {n}: frames, wax and syrup of hive {n}." for n in range(30)},
+        }
+    )
+    await lake.crawl()
+    await embed(lake.house)
+    return lake
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("ScaleReader", "code/weigh.py"),
+        ("QueenRegistry", "code/util.go"),
+        ("where is ScaleReader defined", "code/weigh.py"),
+    ],
+)
+async def test_an_identifier_in_a_text_wins_over_a_file_that_is_named_like_a_part_of_it(
+    workshop: Lake, query: str, key: str, mode: str
+) -> None:
+    found = await workshop.search(query, mode=mode, limit=5)
+    assert found["hits"][0]["key"] == key
+    assert not found["unlikely"] or " " in query
+
+
+async def test_an_identifier_that_is_in_many_texts_still_wins_over_a_part_in_a_name(
+    lake: Lake,
+) -> None:
+    """A part that only one file is named by is rarer than the identifier."""
+    lake.write({f"code/use{n}.py": f"{READER}\n# Use {n} of it." for n in range(12)})
+    lake.write({"office/scale.md": "# Scale\n\nIt was calibrated in May."})
+    await lake.crawl()
+    hits = (await lake.search("ScaleReader", mode="lexical", limit=5))["hits"]
+    assert hits[0]["key"].startswith("code/")
+
+
+async def test_a_file_named_by_all_parts_of_an_identifier_is_found_by_it(lake: Lake) -> None:
+    lake.write({"scale_reader.md": "How weights arrive.", "scale.md": "Calibrated in May."})
+    await lake.crawl()
+    hits = (await lake.search("ScaleReader", mode="lexical"))["hits"]
+    assert [it["key"] for it in hits] == ["scale_reader.md", "scale.md"]
+
+
+async def test_a_year_in_a_joined_word_names_the_file_of_that_year(reports: Lake) -> None:
+    """`FY2021` is written nowhere, and neither is `BlueHarbor`: both are names of files."""
+    for year in (2021, 2022):
+        found = await reports.search(f"BlueHarbor FY{year} balance sheet", limit=3)
+        assert {it["key"] for it in found["hits"]} == {f"BLUEHARBOR_{year}.txt"}
+
+
+@pytest.mark.parametrize("query", ["ScaleReader", "calibrated", "xkqjzvwpfh"])
+async def test_whether_an_answer_is_unlikely_does_not_depend_on_how_many_hits_are_shown(
+    workshop: Lake, query: str
+) -> None:
+    said = {(await workshop.search(query, limit=it))["unlikely"] for it in (1, 3, 5, 20, 50)}
+    assert len(said) == 1

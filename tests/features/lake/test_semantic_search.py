@@ -97,7 +97,7 @@ async def test_a_source_can_be_left_out_of_meaning_and_come_back(lake: Lake) -> 
     await embed(house)
     found = await lake.search(PARAPHRASE)
     assert keys(found) == ["twin.md"]
-    assert found["degraded"] == ["lexical only in docs: semantic search is off there"]
+    assert found["degraded"] == ["lexical only in the source 'docs': semantic search is off there"]
     alone = await lake.search("physician", source_id="docs")
     assert keys(alone) == ["visit.md"]
     assert alone["degraded"]

@@ -1,9 +1,12 @@
 """The folder of a space: search finds what its wiki shows, and nothing that is left out of it."""
 
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
+from pecia.adapters.connectors.folder import FolderConnector
+from pecia.kernel.corpus.connector import ListingEntry
 from tests.conftest import House
 from tests.features.lake.conftest import Lake
 
@@ -64,3 +67,23 @@ async def test_a_folder_that_is_no_space_is_read_whatever_such_files_say(lake: L
     lake.write({"a.md": "A heron.\n", ".okignore": "a.md\n"})
     await lake.crawl()
     assert "a.md" in await found(lake)
+
+
+async def test_a_document_written_while_the_folder_is_listed_stays(
+    space: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space.write({"a.md": "A heron.\n"})
+    await space.crawl(SPACE)
+    house, listing = space.house, FolderConnector.listing
+
+    async def write_at_the_end(self: FolderConnector) -> AsyncGenerator[ListingEntry]:
+        async for it in listing(self):
+            yield it
+        new = {"docName": "new", "markdown": "A heron too.\n", "position": "replace"}
+        await house.call(house.ana, "write_document", **new)
+
+    monkeypatch.setattr(FolderConnector, "listing", write_at_the_end)
+    status = await space.crawl(SPACE)
+    assert (status["state"], status["gone"]) == ("done", 0)
+    assert await found(space) == {"a.md", "new.md"}
+    await house.call(house.ana, "rename_document", docName="new", newDocName="newer")

@@ -16,7 +16,7 @@ from uuid import UUID
 import orjson
 from anyio.to_thread import run_sync
 
-from pecia.features.lake.tools.file_text import MAX_PART_BYTES
+from pecia.features.lake.model import MAX_PART_BYTES
 from pecia.kernel.corpus.keyword.directory import IndexDirectory
 from pecia.kernel.corpus.search.hydrate import MAX_WINDOW_CHUNKS
 from pecia.kernel.corpus.search.search import Corpus, SearchMode

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pecia.features.lake.answer_model import AnswerModel, AnswerModels
+from pecia.features.lake.answer_model import AnswerModel
 from pecia.features.lake.capacity import CapacityPage, SearchMetrics, capacity_route
 from pecia.features.lake.crawl.crawler import (
     CrawlArguments,
@@ -22,23 +23,22 @@ from pecia.features.lake.downloads.delivery import delivery_job
 from pecia.features.lake.downloads.link import DownloadLinks
 from pecia.features.lake.prompt import answer_from_sources
 from pecia.features.lake.resources import file_resources, file_template
-from pecia.features.lake.tools.ask import AnswerTools, ask_tools
-from pecia.features.lake.tools.catalog import catalog_tools, describe_sources
-from pecia.features.lake.tools.file_text import file_text_tools
-from pecia.features.lake.tools.quotations import quotation_tools
-from pecia.features.lake.tools.search import SearchTools, search_tools
-from pecia.features.lake.tools.source_stats import source_stats_tools
-from pecia.features.lake.tools.sources import RequireOrigin, SourceTools, source_tools
-from pecia.features.lake.tools.uploads import upload_tools
+from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.connector_kind import ConnectorRegistry
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import Json
 from pecia.kernel.feature import Feature
+from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.confirmation import Confirmations
+from pecia.kernel.tool.on_demand import deferred_tools
+
+if TYPE_CHECKING:
+    from pecia.features.lake.tools.sources import RequireOrigin
 
 CRAWL_TIMEOUT_S = 6 * 3600
+MAX_DESCRIBED = 50
 
 INSTRUCTIONS = (
     "Files of many sources, searched and read under your rights. Begin with search_content: lead "
@@ -56,7 +56,7 @@ class LakeAdapters:
     extraction: OpenExtractor
     watch: WatchSource
     credentials: SourceCredentials
-    require_origin: RequireOrigin
+    require_origin: "RequireOrigin"
     confirmations: Confirmations
     kinds: ConnectorRegistry
 
@@ -77,30 +77,39 @@ def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOp
     """The feature, over one store."""
     figures = SearchMetrics()
     capacity = CapacityPage(corpus, figures, options.index_root, options.limits)
-    search = SearchTools(corpus, options.links, figures, options.console_url)
     readers = SharedExtractor(ways.extraction)
     crawling, reading = build_lake_jobs(ways, readers)
     return Feature(
         "lake",
         instructions=INSTRUCTIONS,
         tools=(
-            *search_tools(search),
-            *ask_tools(AnswerTools(search, AnswerModels(options.answer_model))),
-            *quotation_tools(store),
-            *file_text_tools(store),
-            *catalog_tools(store),
-            *source_tools(
-                SourceTools(
-                    store,
-                    crawling,
-                    ways.credentials,
-                    ways.require_origin,
-                    ways.confirmations,
-                    ways.kinds,
-                )
+            *deferred_tools(
+                "pecia.features.lake.tools.ask:search_and_ask_tools",
+                corpus,
+                options.links,
+                figures,
+                ways.kinds,
+                options.console_url,
+                options.answer_model,
             ),
-            *source_stats_tools(store, corpus.embedder.name if corpus.embedder else None),
-            *upload_tools(store, crawling),
+            *deferred_tools("pecia.features.lake.tools.quotations:quotation_tools", store),
+            *deferred_tools("pecia.features.lake.tools.file_text:file_text_tools", store),
+            *deferred_tools("pecia.features.lake.tools.catalog:catalog_tools", store),
+            *deferred_tools(
+                "pecia.features.lake.tools.sources:source_tools",
+                store,
+                crawling,
+                ways.credentials,
+                ways.require_origin,
+                ways.confirmations,
+                ways.kinds,
+            ),
+            *deferred_tools(
+                "pecia.features.lake.tools.source_stats:source_stats_tools",
+                store,
+                corpus.embedder.name if corpus.embedder else None,
+            ),
+            *deferred_tools("pecia.features.lake.tools.uploads:upload_tools", store, crawling),
         ),
         resources=file_resources(store),
         templates=(file_template(store),),
@@ -114,6 +123,13 @@ def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOp
             SourceWatcher(store, crawling, reading, ways.watch).run,
         ),
     )
+
+
+async def describe_sources(store: Store, caller: Caller) -> list[str]:
+    """The first sources that a caller may search, one line each."""
+    async with store.reading(caller) as tx:
+        found = await catalog.list_sources(tx, after="", limit=MAX_DESCRIBED)
+    return [f"{it.source_id} ({it.protocol})" for it in found if it.enabled]
 
 
 def build_lake_jobs(ways: LakeAdapters, readers: SharedExtractor) -> tuple[Job, Job]:

@@ -2,8 +2,10 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.functional_validators import AfterValidator
+
+from pecia.kernel.errors import InvalidFormat, Json
 
 
 def _without_nul(name: str) -> str:
@@ -18,6 +20,11 @@ Key = Annotated[str, AfterValidator(_without_nul), Field(min_length=1, max_lengt
 
 
 MEGABYTE = 1_000_000
+HIDDEN_GLOBS = (".*", "**/.*", "**/node_modules")
+"""What a space leaves out."""
+MAX_PART_BYTES = 280_000
+"""Of chunks in one answer, as JSON. Clients take events of a mebibyte, and an answer has the text
+as data and as content."""
 
 
 class SourceConfig(BaseModel):
@@ -38,3 +45,24 @@ class SourceConfig(BaseModel):
     @property
     def kind(self) -> str:
         return str(self.origin.get("kind"))
+
+
+def parse_config(config: dict[str, Json]) -> SourceConfig | None:
+    """As stored with a source; None where another feature manages it."""
+    if "folder" in config:
+        # A space: its folder is its whole configuration.
+        confined = config.get("confined", False)
+        origin: dict[str, Json] = {
+            "kind": "space",
+            "folder": config["folder"],
+            "confined": confined,
+        }
+        config = {"origin": origin, "exclude": [*HIDDEN_GLOBS]}
+    if "origin" not in config:
+        return None
+    try:
+        return SourceConfig.model_validate(config)
+    except ValidationError as error:
+        raise InvalidFormat(
+            f"the source's configuration is invalid: {error}", field="config"
+        ) from None

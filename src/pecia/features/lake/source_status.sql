@@ -10,10 +10,10 @@ SELECT lake.embedded_of(%(source_id)s, %(model)s);
 SELECT status, reason, files FROM lake.reasons_of(%(source_id)s, %(most)s);
 
 -- name: condition
-SELECT source_id, condition, unread, problem FROM lake.condition_of(%(sources)s);
+SELECT source_id, condition, unread, problem FROM lake.condition_of(%(sources)s, %(minutes)s, %(embedding)s);
 
 -- name: index_lag
-SELECT lake.index_lag(%(minutes)s, %(embedding)s);
+SELECT lake.index_lag(%(source_id)s, %(minutes)s, %(embedding)s);
 
 -- name: worker_silence
 SELECT lake.worker_silence();

@@ -4,28 +4,29 @@ Idempotent: a crawl can be killed, stopped and repeated at any point and ends in
 queues keys to read, and each leaves the queue in the transaction that stores its text.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 import psycopg
 from psycopg.types.json import Jsonb
-from pydantic import ValidationError
 
 from pecia.features.lake.core.posix_acl import acl_fingerprint, derive_grants
-from pecia.features.lake.model import SourceConfig
+from pecia.features.lake.model import SourceConfig, parse_config
 from pecia.kernel.corpus.connector import (
     Connector,
     ListedFile,
     ListingEntry,
     PosixAccess,
     SkippedFile,
+    SupportsStatMany,
 )
 from pecia.kernel.corpus.keyword.query.globs import validate_glob
-from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError
+from pecia.kernel.errors import Collision, Conflict, Json, NotFound, PeciaError
 from pecia.kernel.jobs.call import JobCall
 from pecia.kernel.jobs.defer import defer_as_system
 from pecia.kernel.jobs.job import Job, JobArguments, RetryPolicy
@@ -47,6 +48,9 @@ MAX_SKIPPED = 1000
 
 MAX_PROBE_BYTES = 100_000_000
 MAX_ATTEMPTS = RetryPolicy().attempts
+MAX_DEADLOCKS = 3
+
+T = TypeVar("T")
 
 OpenConnector: TypeAlias = Callable[
     [UUID, str, SourceConfig], AbstractAsyncContextManager[Connector]
@@ -133,35 +137,12 @@ async def load_config(tx: Transaction, source_key: dict[str, Any]) -> SourceConf
     return parse_config(row["config"])
 
 
-def parse_config(config: dict[str, Json]) -> SourceConfig | None:
-    if "folder" in config:
-        # A space: its folder is its whole configuration.
-        confined = config.get("confined", False)
-        origin: dict[str, Json] = {
-            "kind": "space",
-            "folder": config["folder"],
-            "confined": confined,
-        }
-        config = {"origin": origin, "exclude": [*HIDDEN_GLOBS]}
-    if "origin" not in config:
-        return None
-    try:
-        return SourceConfig.model_validate(config)
-    except ValidationError as error:
-        raise InvalidFormat(
-            f"the source's configuration is invalid: {error}", field="config"
-        ) from None
-
-
 def _require_well_formed(config: SourceConfig) -> None:
     """Old globs were not validated and may be malformed: taken literally, they would exclude every
     file, or nothing."""
     for name, globs in (("include", config.include), ("exclude", config.exclude)):
         for glob in globs:
             validate_glob(glob, field=name)
-
-
-HIDDEN_GLOBS = (".*", "**/.*", "**/node_modules")
 
 
 @dataclass(slots=True)
@@ -202,6 +183,9 @@ class _CrawlRun:
                 self._note_skipped(it)
         found = [it for it in batch if isinstance(it, ListedFile)]
         self.seen.update(hash_key(it.key) for it in found)
+        await retry_on_deadlock(lambda: self._enqueue(found))
+
+    async def _enqueue(self, found: list[ListedFile]) -> None:
         async with self.call.tx() as tx:
             await _require_running(tx, self.source_key)
             news = await diff_files(tx, self.source_key, found)
@@ -237,9 +221,13 @@ class _CrawlRun:
                 )
             gone = [it["key"] for it in rows if hash_key(it["key"]) not in self.seen]
             if self.is_uncertain:
-                gone = [it for it in gone if await _is_gone(connector, it)]
+                gone = [it for it in gone if await is_gone(connector, it)]
+            elif gone and isinstance(connector, SupportsStatMany):
+                # Tools of the wiki write into the folder, and the catalog, while it is listed.
+                there = {it.key for it in await connector.stat_many(gone)}
+                gone = [it for it in gone if it not in there]
             if gone:
-                await self._remove(gone)
+                await retry_on_deadlock(partial(self._remove, gone))
             if not rows:
                 return
             after = rows[-1]["key"]
@@ -247,8 +235,9 @@ class _CrawlRun:
     async def _remove(self, keys: list[str]) -> None:
         async with self.call.tx() as tx:
             await _require_running(tx, self.source_key)
-            await tx.execute(SQL["remove_files"], keys=keys, **self.source_key)
+            # First the list: what ingest stored until then is removed with the files.
             await tx.execute(SQL["drop_todo_keys"], keys=keys, **self.source_key)
+            await tx.execute(SQL["remove_files"], keys=keys, **self.source_key)
             counts = {"seen": 0, "added": 0, "changed": 0, "gone": len(keys)}
             await tx.execute(SQL["count_listed"], **counts, **self.source_key)
 
@@ -320,7 +309,17 @@ async def enqueue_files(
         await defer_as_system(tx, reading, ask, tenant_id=source_key["tenant_id"])
 
 
-async def _is_gone(connector: Connector, key: str) -> bool:
+async def retry_on_deadlock(write: Callable[[], Awaitable[T]]) -> T:
+    """Run a write again that the database rolled back, as another job held what it needed. Reading
+    and removing the same file take its rows in opposite orders: reading locks the crawl last, and
+    only for a moment, or the jobs that read one source would wait for each other."""
+    for _ in range(MAX_DEADLOCKS):
+        with suppress(Collision):
+            return await write()
+    return await write()
+
+
+async def is_gone(connector: Connector, key: str) -> bool:
     """Whether the source itself confirms it: the file may be unreachable only for the moment."""
     try:
         async with connector.opening(key, MAX_PROBE_BYTES):

@@ -1,6 +1,6 @@
 """The ingest job: files are fetched, extracted in a child process, stored with text and rights."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
@@ -15,9 +15,11 @@ from pecia.features.lake.crawl.crawler import (
     OpenConnector,
     entry_to_json,
     fail_crawl,
+    is_gone,
     is_last_attempt,
     load_config,
     require_tenant,
+    retry_on_deadlock,
     store_posix_acl,
 )
 from pecia.features.lake.crawl.file_reader import (
@@ -168,20 +170,49 @@ class _IngestRun:
                 found = mark_refused(facts, error)
 
     async def _put(self, read: dict[ListedFile, ReadFileResult]) -> None:
-        files = [await _chunk_long_text(*it) for it in read.values() if it is not None]
-        failed = sum(it.status not in ("ok", "empty") for _, it in files)
+        texts_read = {
+            seen: await _chunk_long_text(*it) for seen, it in read.items() if it is not None
+        }
+        await self._remove_dropped(
+            await retry_on_deadlock(lambda: self._put_texts(read, texts_read))
+        )
+
+    async def _put_texts(
+        self,
+        read: Mapping[ListedFile, ReadFileResult],
+        texts_read: Mapping[ListedFile, tuple[FileMetadata, ExtractedText]],
+    ) -> Collection[str]:
+        """Store these files; the keys of those that left the list meanwhile."""
+        keys, seen = [it.key for it in read], [Jsonb(entry_to_json(it)) for it in read]
         async with self.call.tx() as tx:
             if await tx.fetch_value(SQL["is_stopped"], **self.source_key):
                 # A stop may precede the removal of the source. The next crawl reads these.
-                return
-            await texts.put_many(tx, files, tenant_id=self.source_key["tenant_id"])
+                return ()
+            queued = await self._still_queued(tx, keys)
+            files = {seen: it for seen, it in texts_read.items() if seen.key in queued}
+            failed = sum(it.status not in ("ok", "empty") for _, it in files.values())
+            await texts.put_many(tx, [*files.values()], tenant_id=self.source_key["tenant_id"])
             if self.config.posix:
-                kept = [seen for seen, it in read.items() if it is not None]
-                await store_posix_acl(tx, self.source_key, kept)
-            keys, seen = [it.key for it in read], [Jsonb(entry_to_json(it)) for it in read]
-            await tx.execute(SQL["done_todo"], keys=keys, seen=seen, **self.source_key)
+                await store_posix_acl(tx, self.source_key, [*files])
+            done = await tx.fetch_all(SQL["done_todo"], keys=keys, seen=seen, **self.source_key)
+            left = queued - {row["key"] for row in done}
+            dropped = left - await self._still_queued(tx, [*left]) if left else left
             counts = {"read": len(read), "failed": failed}
             await tx.execute(SQL["count_read"], **counts, **self.source_key)
+        return dropped
+
+    async def _still_queued(self, tx: Transaction, keys: list[str]) -> set[str]:
+        """A file that was removed while it was read has left the list, and must not come back."""
+        rows = await tx.fetch_all(SQL["still_todo"], keys=keys, **self.source_key)
+        return {row["key"] for row in rows}
+
+    async def _remove_dropped(self, keys: Collection[str]) -> None:
+        """Files that left the list while they were stored: removed, unless another job read them
+        too. Only the origin knows."""
+        gone = [it for it in sorted(keys) if await is_gone(self.files.connector, it)]
+        if gone:
+            async with self.call.tx() as tx:
+                await tx.execute(SQL["remove_files"], keys=gone, **self.source_key)
 
 
 async def _chunk_long_text(

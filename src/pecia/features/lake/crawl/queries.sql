@@ -36,10 +36,15 @@ SELECT key, seen FROM lake.todo
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND shard = %(shard)s AND key > %(after)s
  ORDER BY key LIMIT %(limit)s;
 
+-- name: still_todo
+SELECT key FROM lake.todo
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s);
+
 -- name: done_todo
 -- Only files read as listed: a file that changed since then is queued again.
 DELETE FROM lake.todo
- WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s) AND seen = ANY (%(seen)s::jsonb[]);
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s) AND seen = ANY (%(seen)s::jsonb[])
+RETURNING key;
 
 -- name: drop_todo
 DELETE FROM lake.todo WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s;
@@ -69,7 +74,8 @@ UPDATE lake.crawl SET state = 'reading', listed_at = now(), passed = %(passed)s
 -- name: end_crawl
 -- Done when listing is complete and the queue is empty. The last worker to finish sees this.
 WITH over AS (
-    UPDATE lake.crawl c SET state = 'done', ended_at = now()
+    UPDATE lake.crawl c SET state = 'done', ended_at = now(),
+           ended_n = (SELECT n FROM kernel.tenant_clock k WHERE k.tenant_id = c.tenant_id)
      WHERE c.tenant_id = %(tenant_id)s AND c.source_id = %(source_id)s AND c.state = 'reading'
        AND NOT EXISTS (SELECT 1 FROM lake.todo t WHERE t.tenant_id = c.tenant_id AND t.source_id = c.source_id)
     RETURNING 1)

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
@@ -21,10 +22,10 @@ from pecia.features.lake.crawl.crawler import (
     diff_files,
     enqueue_files,
     make_prompt,
-    parse_config,
+    retry_on_deadlock,
     store_posix_acl,
 )
-from pecia.features.lake.model import SourceConfig
+from pecia.features.lake.model import SourceConfig, parse_config
 from pecia.kernel.corpus.connector import ListedFile, SupportsStatMany
 from pecia.kernel.errors import Conflict, PeciaError
 from pecia.kernel.jobs.defer import defer_as_system
@@ -126,7 +127,8 @@ class SourceWatcher:
         keys = event.keys
         try:
             few = keys is not None and len(keys) <= MAX_STAT_KEYS
-            if not few or not await self._update_files(source_key, config, event):
+            update = partial(self._update_files, source_key, config, event)
+            if not few or not await retry_on_deadlock(update):
                 await self._enqueue_crawl(source_key, make_prompt(self.crawl_job))
         except PeciaError as error:
             _log.failure("lake.watch", error)
@@ -152,8 +154,9 @@ class SourceWatcher:
             news = await diff_files(tx, where, found)
             if config.posix:
                 await store_posix_acl(tx, where, news.acl_changed)
-            gone = await tx.execute(SQL["remove_files"], keys=missing, **where)
+            # First the list: what ingest stored until then is removed with the files.
             await tx.execute(SQL["drop_todo_keys"], keys=missing, **where)
+            gone = await tx.execute(SQL["remove_files"], keys=missing, **where)
             if not (news.added or news.changed or gone):
                 return True
             counts = {"added": len(news.added), "changed": len(news.changed), "gone": gone}

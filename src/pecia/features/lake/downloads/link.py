@@ -10,10 +10,6 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 from uuid import UUID
 
-from joserfc import jwt
-from joserfc.errors import JoseError
-from joserfc.jwk import OctKey
-
 from pecia.kernel.errors import Json, NotFound
 from pecia.kernel.identity.caller import Caller, CredentialKind, Scope
 
@@ -64,6 +60,10 @@ class DownloadLinks:
         """A link to a file for this caller; None if they may search but not read."""
         if Scope.READ not in caller.scopes:
             return None
+        # Lazy import, here and below: links are made by searches.
+        from joserfc import jwt
+        from joserfc.jwk import OctKey
+
         claims: dict[str, Json] = {
             "aud": AUDIENCE,
             "exp": int(self.now() + self.ttl_s),
@@ -82,6 +82,10 @@ class DownloadLinks:
         """Verify a link. NotFound if it is invalid or expired."""
         if len(token) > MAX_TOKEN_CHARS:
             raise _invalid_link()
+        from joserfc import jwt
+        from joserfc.errors import JoseError
+        from joserfc.jwk import OctKey
+
         try:
             signed = jwt.decode(token, OctKey.import_key(self.secret()), algorithms=[ALGORITHM])
             claims = signed.claims

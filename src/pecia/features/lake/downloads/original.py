@@ -9,11 +9,11 @@ from typing import BinaryIO
 
 from anyio.to_thread import run_sync
 
-from pecia.features.lake.crawl.crawler import SQL, OpenConnector, parse_config
+from pecia.features.lake.crawl.crawler import SQL, OpenConnector
 from pecia.features.lake.credentials import SourceCredentials
 from pecia.features.lake.downloads.delivery import DeliveryQueue
 from pecia.features.lake.downloads.link import DownloadLinks, DownloadTicket
-from pecia.features.lake.model import SourceConfig
+from pecia.features.lake.model import SourceConfig, parse_config
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.errors import AuthRequired, NotFound

@@ -14,6 +14,8 @@ CREATE TABLE lake.crawl (
     started_at timestamptz NOT NULL DEFAULT now(),
     listed_at timestamptz,
     ended_at timestamptz,
+    -- The last commit of the tenant when it ended: an index that has applied it finds what was crawled.
+    ended_n bigint,
     seen bigint NOT NULL DEFAULT 0,
     added bigint NOT NULL DEFAULT 0,
     changed bigint NOT NULL DEFAULT 0,

@@ -56,10 +56,24 @@ ALTER FUNCTION lake.unread_of OWNER TO pecia_system;
 REVOKE ALL ON FUNCTION lake.file_counts_of, lake.reasons_of, lake.unread_of FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lake.file_counts_of, lake.reasons_of, lake.unread_of TO pecia_app, pecia_system;
 
+-- How many commits the slowest live keyword index has yet to apply until it finds what the last crawl of a source read;
+-- all, where none has begun. Later commits of others do not count, or it would never be 0 where much is written.
+CREATE FUNCTION lake.index_lag(in_source text, in_minutes integer, in_embedding_prefix text) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT COALESCE(max(GREATEST(COALESCE(w.ended_n, c.n) - COALESCE(i.n, 0), 0)), 0) FROM kernel.tenant_clock c
+      LEFT JOIN lake.crawl w ON w.tenant_id = c.tenant_id AND w.source_id = in_source AND w.state = 'done'
+      LEFT JOIN kernel.index_node i ON i.tenant_id = c.tenant_id AND NOT starts_with(i.node, in_embedding_prefix)
+       AND i.seen_at > now() - make_interval(mins => in_minutes)
+     WHERE c.tenant_id = kernel.tenant()
+$$;
+ALTER FUNCTION lake.index_lag OWNER TO pecia_system;
+REVOKE ALL ON FUNCTION lake.index_lag FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lake.index_lag TO pecia_app, pecia_system;
+
 -- The condition of a source from its files and its last crawl together: a file that could not be read is not read
 -- again while it is unchanged, so the last crawl alone does not show it.
 
-CREATE FUNCTION lake.condition_of(in_sources text[])
+CREATE FUNCTION lake.condition_of(in_sources text[], in_minutes integer, in_embedding_prefix text)
 RETURNS TABLE (source_id text, condition text, unread bigint, problem text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
     SELECT s.id,
@@ -67,6 +81,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
                 WHEN c.state IN ('waiting', 'listing', 'reading') THEN 'crawling'
                 WHEN c.state IN ('failed', 'stopped') THEN c.state
                 WHEN u.files + n.files > 0 THEN 'incomplete'
+                WHEN lake.index_lag(s.id, in_minutes, in_embedding_prefix) > 0 THEN 'indexing'
                 ELSE 'up_to_date' END,
            u.files + n.files, COALESCE(c.problem, '')
       FROM kernel.source s
@@ -85,9 +100,9 @@ GRANT EXECUTE ON FUNCTION lake.condition_of TO pecia_app, pecia_system;
 
 -- The sources whose files are not all read, of those whose status is the caller's to know: which are being crawled,
 -- and which never were. How many files wait is not said: some of them may be hidden.
-CREATE FUNCTION lake.unread_sources(in_source text) RETURNS TABLE (source_id text, is_crawling boolean)
+CREATE FUNCTION lake.unread_sources(in_source text) RETURNS TABLE (source_id text, is_crawling boolean, config jsonb)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
-    SELECT s.id, c.state IS NOT NULL
+    SELECT s.id, c.state IS NOT NULL, s.config
       FROM kernel.source s
       LEFT JOIN lake.crawl c ON c.tenant_id = s.tenant_id AND c.source_id = s.id
      WHERE s.tenant_id = kernel.tenant() AND (in_source IS NULL OR s.id = in_source) AND kernel.owns(s.id)

@@ -22,15 +22,3 @@ $$;
 ALTER FUNCTION lake.embedded_of OWNER TO pecia_system;
 REVOKE ALL ON FUNCTION lake.embedded_of FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lake.embedded_of TO pecia_app, pecia_system;
-
--- How many commits of the caller's tenant the slowest live keyword index has yet to apply; all, where none has begun.
-CREATE FUNCTION lake.index_lag(in_minutes integer, in_embedding_prefix text) RETURNS bigint
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
-    SELECT COALESCE(max(c.n - COALESCE(i.n, 0)), 0) FROM kernel.tenant_clock c
-      LEFT JOIN kernel.index_node i ON i.tenant_id = c.tenant_id AND NOT starts_with(i.node, in_embedding_prefix)
-       AND i.seen_at > now() - make_interval(mins => in_minutes)
-     WHERE c.tenant_id = kernel.tenant()
-$$;
-ALTER FUNCTION lake.index_lag OWNER TO pecia_system;
-REVOKE ALL ON FUNCTION lake.index_lag FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION lake.index_lag TO pecia_app, pecia_system;

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from pecia.features.lake.answer_model import AnswerModels, ModelChoice
+from pecia.features.lake.answer_model import AnswerModel, AnswerModels, ModelChoice
+from pecia.features.lake.capacity import SearchMetrics
 from pecia.features.lake.core.answer.compose import (
     CheckedReply,
     SupportedSentence,
@@ -21,19 +22,23 @@ from pecia.features.lake.core.answer.prompt import (
     parse_reply,
 )
 from pecia.features.lake.core.answer.quotation import FileQuotation, QuotablePassage
+from pecia.features.lake.downloads.link import DownloadLinks
 from pecia.features.lake.model import SourceId
 from pecia.features.lake.tools.search import (
     PassageSearch,
     SearchTools,
     record_returned,
+    search_tools,
 )
 from pecia.kernel.corpus.catalog.quotation import CitationState, QuotedText, verify_quotations
+from pecia.kernel.corpus.connector_kind import ConnectorRegistry
 from pecia.kernel.corpus.file_uri import FileAddress
+from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, TextContent, Tool, ToolResult
-from pecia.kernel.tool.passages import HitGroup, Passage, group_hits
+from pecia.kernel.tool.passages import HitGroup, Passage, describe_absent, group_hits
 
 # Not of the lake: a client of its reference expects six tools there.
 FEATURE = "desk"
@@ -112,6 +117,10 @@ class AnswerOut(Output):
         default=0, description="Sentences that said more than they quote: the quotations stand."
     )
     note: str | None = Field(default=None, description="Why no model worded the answer.")
+    absent: list[str] = Field(
+        default_factory=list[str],
+        description="Words of the question that stand in no text you may see.",
+    )
     degraded: list[str] = Field(default_factory=list[str])
 
 
@@ -122,6 +131,7 @@ class FoundPassages:
     passages: list[QuotablePassage]
     degraded: tuple[str, ...]
     is_unlikely: bool
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +189,7 @@ class AnswerTools:
             [_quotable(group, it) for group, it in zip(groups, passages, strict=True)],
             found.result.degraded,
             found.is_unlikely,
+            found.result.absent,
         )
 
     async def _ask_model(
@@ -246,6 +257,19 @@ class AnswerTools:
         ]
 
 
+def search_and_ask_tools(
+    corpus: Corpus,
+    links: DownloadLinks | None,
+    metrics: SearchMetrics,
+    kinds: ConnectorRegistry,
+    console_url: str,
+    model: AnswerModel | None,
+) -> tuple[AnyTool, ...]:
+    """Search, and answers from what it finds."""
+    search = SearchTools(corpus, links, metrics, kinds, console_url)
+    return (*search_tools(search), *ask_tools(AnswerTools(search, AnswerModels(model))))
+
+
 def ask_tools(it: AnswerTools) -> tuple[AnyTool, ...]:
     lean = Tool(
         FEATURE,
@@ -305,6 +329,7 @@ def _quote(
         quotations=_format_quotations(quotations),
         used_model=False,
         note=note,
+        absent=[*found.absent],
         degraded=[*found.degraded],
     )
 
@@ -321,6 +346,7 @@ def _nothing(found: FoundPassages, *, used_model: bool, note: str | None) -> Ans
         nearest=nearest,
         used_model=used_model,
         note=note,
+        absent=[*found.absent],
         degraded=[*found.degraded],
     )
 
@@ -361,13 +387,14 @@ def _dump(answer: AnswerOut) -> dict[str, Json]:
 
 
 def _blocks(answer: AnswerOut) -> Iterator[str]:
+    yield from describe_absent(answer.absent)
     if answer.outcome == "nothing":
         yield NOTHING
         if answer.nearest:
             lines = [f"- {it.title}{_at(it.where)}: {it.uri}" for it in answer.nearest]
             yield "\n".join(["Nearest:", *lines])
     elif answer.outcome == "passages":
-        yield "Passages that answer, verbatim:"
+        yield "Nearest passages, verbatim:" if answer.absent else "Passages that answer, verbatim:"
     else:
         yield "\n".join(_sentence_line(it, answer.quotations) for it in answer.sentences)
     yield from _quotation_blocks(answer.quotations)

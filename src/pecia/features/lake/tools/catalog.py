@@ -14,13 +14,12 @@ from pecia.features.lake.source_status import (
 )
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.errors import Json
-from pecia.kernel.identity.caller import Caller, Scope
+from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 FEATURE = "lake"
-MAX_DESCRIBED = 50
 
 
 class ListSources(Input):
@@ -34,7 +33,9 @@ class SourceEntryOut(Output):
     source_id: str
     protocol: str
     enabled: bool
-    last_indexed_at: datetime | None
+    last_indexed_at: datetime | None = Field(
+        description="When a crawl last ended. For those who see all files of the source."
+    )
     condition: str | None = Field(default=None, description=f"{STATUS_DESCRIPTION} For its owners.")
     unread: int | None = Field(
         default=None, description="Files that could not be read; `list_unread` names them."
@@ -184,13 +185,6 @@ class CatalogTools:
             gid=facts.pop("posix_gid"),
             **facts,
         )
-
-
-async def describe_sources(store: Store, caller: Caller) -> list[str]:
-    """The first sources that a caller may search, one line each."""
-    async with store.reading(caller) as tx:
-        found = await catalog.list_sources(tx, after="", limit=MAX_DESCRIBED)
-    return [f"{it.source_id} ({it.protocol})" for it in found if it.enabled]
 
 
 def catalog_tools(store: Store) -> tuple[AnyTool, ...]:

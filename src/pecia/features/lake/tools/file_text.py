@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import orjson
 from pydantic import Field
 
-from pecia.features.lake.model import Key, SourceId
+from pecia.features.lake.model import MAX_PART_BYTES, Key, SourceId
 from pecia.kernel.corpus.file_uri import FileAddress, file_uri, part_uri
 from pecia.kernel.corpus.search import hydrate
 from pecia.kernel.corpus.search.hydrate import ChunkWindow, WindowChunk
@@ -28,9 +28,6 @@ from pecia.kernel.tool.model import (
 )
 
 FEATURE = "lake"
-MAX_PART_BYTES = 280_000
-"""Of chunks in one answer, as JSON. Clients take events of a mebibyte, and an answer has the text
-as data and as content."""
 MAX_TEXT_CHUNKS = 2_500
 """Read at once. Without any text, this many are more than a part holds."""
 PLAIN = "text/plain"

@@ -20,7 +20,8 @@ from pecia.features.lake.core.cursor import (
 )
 from pecia.features.lake.downloads.link import DownloadLinks
 from pecia.features.lake.model import SourceId
-from pecia.features.lake.source_status import worker_warning
+from pecia.features.lake.source_status import list_crawl_notes, name_sources
+from pecia.kernel.corpus.connector_kind import ConnectorRegistry
 from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.corpus.provenance import (
     AGENT_WRITER,
@@ -33,7 +34,6 @@ from pecia.kernel.corpus.provenance import (
     provenance_of,
 )
 from pecia.kernel.corpus.search.hydrate import HydratedChunk
-from pecia.kernel.corpus.search.match import NO_ANSWER_MATCH
 from pecia.kernel.corpus.search.repetition import rank_below_originals
 from pecia.kernel.corpus.search.rerank import MAX_PAGE_SHARE
 from pecia.kernel.corpus.search.search import Corpus, SearchHit, SearchMode, SearchRequest
@@ -68,8 +68,6 @@ from pecia.kernel.tool.passages import (
 
 SQL = load_queries("pecia.features.lake.tools", "search.sql")
 FEATURE = "lake"
-# Sources named in a message; more are counted.
-MAX_NAMED_SOURCES = 5
 MAX_CACHED_SOURCES = 10_000
 SEMANTIC_OFF = "semantic search is off"
 MAX_HITS = 100
@@ -180,6 +178,10 @@ class SearchContentOut(Output):
     unlikely: bool = Field(
         default=False, description="No hit is likely to answer: they are only the nearest."
     )
+    absent: list[str] = Field(
+        default_factory=list[str],
+        description="Words of the query that stand in no text you may see.",
+    )
     more: list[MoreInFile] = Field(
         default_factory=list[MoreInFile],
         description="Files with more hits than a page shows of one.",
@@ -235,7 +237,7 @@ class FoundHits:
     @property
     def is_unlikely(self) -> bool:
         """Whether none of the best hits is likely to answer. A later page does not tell."""
-        return self.cursor.offset == 0 and all(map(is_unlikely, self.result.hits))
+        return self.result.is_unlikely
 
     def more(self, taken: int) -> tuple[MoreInFile, ...]:
         """The files that have more hits than are shown of one, if the first `taken` are shown."""
@@ -257,6 +259,7 @@ class SearchTools:
     corpus: Corpus
     links: DownloadLinks | None
     metrics: SearchMetrics
+    kinds: ConnectorRegistry
     console_url: str = ""
     sources: SourceFactsCache = field(default_factory=SourceFactsCache)
 
@@ -321,7 +324,7 @@ class SearchTools:
                 question, notes = await _apply_mode_policy(tx, question)
                 found = await self.corpus.search_in(tx, call.caller, question, ahead)
                 if not found.has_more:
-                    notes = (*notes, *await _crawl_notes(tx, question.source))
+                    notes = (*notes, *await self._crawl_notes(tx, question.source))
                 await self.sources.load(tx, call.caller, found)
                 extractors = await self._load_extractors(tx, call.caller, found)
                 authors = {}
@@ -410,6 +413,7 @@ class SearchTools:
             (*found.result.degraded, *([PAGES_END] if is_cut else [])),
             (CONSOLE_LINK.format(self.console_url),) if self.console_url else (),
             is_unlikely=found.is_unlikely,
+            absent=found.result.absent,
             more=found.more(taken),
         )
 
@@ -418,14 +422,14 @@ class SearchTools:
         is_memory = self.sources.get(call.caller, it.source_id).protocol == "memory"
         return first_words(it.text) if is_memory and not it.title else it.title
 
+    async def _crawl_notes(self, tx: Transaction, source: str | None) -> tuple[str, ...]:
+        unread = await tx.fetch_all(SQL["unread_sources"], source_id=source)
+        return await list_crawl_notes(tx, unread, self.kinds) if unread else ()
+
     def _url(self, call: Call, it: HydratedChunk) -> str | None:
         if self.links is None or not self.sources.get(call.caller, it.source_id).has_originals:
             return None
         return self.links.url(call.caller, it.source_id, it.key, it.revision_id)
-
-
-def is_unlikely(hit: SearchHit) -> bool:
-    return hit.match is not None and hit.match < NO_ANSWER_MATCH
 
 
 def search_tools(it: SearchTools) -> tuple[AnyTool, ...]:
@@ -449,33 +453,6 @@ def record_returned(call: Call, hits: Sequence[SearchHit]) -> None:
         call.record_returned(hit.passage.source_id, [hit.passage.key])
 
 
-async def _crawl_notes(tx: Transaction, source: str | None) -> tuple[str, ...]:
-    """Notes for owners and administrators where files may be missing from the answer, because
-    their source is being crawled or never was."""
-    found = await tx.fetch_all(SQL["unread_sources"], source_id=source)
-    if not found:
-        return ()
-    why = await worker_warning(tx) or "search again shortly"
-    crawling = [str(it["source_id"]) for it in found if it["is_crawling"]]
-    never = [str(it["source_id"]) for it in found if not it["is_crawling"]]
-    states = (
-        (crawling, ("is being crawled", "are being crawled")),
-        (never, ("has not been crawled yet", "have not been crawled yet")),
-    )
-    return tuple(
-        f"{_name_sources(those)} {verbs[len(those) > 1]}, so that files may be missing here: {why}"
-        for those, verbs in states
-        if those
-    )
-
-
-def _name_sources(them: Sequence[str]) -> str:
-    named = ", ".join(repr(it) for it in them[:MAX_NAMED_SOURCES])
-    more = len(them) - MAX_NAMED_SOURCES
-    subject = "the source" if len(them) == 1 else "the sources"
-    return f"{subject} {named}" + (f" and {more} more" if more > 0 else "")
-
-
 async def _apply_mode_policy(
     tx: Transaction, request: SearchRequest
 ) -> tuple[SearchRequest, list[str]]:
@@ -488,8 +465,7 @@ async def _apply_mode_policy(
     names: list[str] = off["sources"]
     if not names:
         return request, []
-    more = f" and {len(names) - MAX_NAMED_SOURCES} more" if len(names) > MAX_NAMED_SOURCES else ""
-    note = f"lexical only in {', '.join(names[:MAX_NAMED_SOURCES])}{more}: {SEMANTIC_OFF} there"
+    note = f"lexical only in {name_sources(names)}: {SEMANTIC_OFF} there"
     mode = SearchMode.LEXICAL if request.source in names else request.mode
     return replace(request, mode=mode), [note]
 
@@ -541,6 +517,7 @@ def _format_answer(
         hits=hits,
         has_more=found.has_more,
         unlikely=bool(hits) and hits_found.is_unlikely,
+        absent=[*found.absent],
         more=[*hits_found.more(len(hits))],
         next_cursor=encode_search_cursor(after, _cursor_scope(ask)) if after else None,
         degraded=[*found.degraded, *([PAGES_END] if is_cut else [])],

@@ -20,7 +20,7 @@ SELECT id::text AS id, name FROM kernel.user_account
 SELECT id, owner FROM kernel.file WHERE tenant_id = kernel.tenant() AND id = ANY (%(files)s) AND owner <> '';
 
 -- name: unread_sources
-SELECT source_id, is_crawling FROM lake.unread_sources(%(source_id)s);
+SELECT source_id, is_crawling, config FROM lake.unread_sources(%(source_id)s);
 
 -- name: words_only
 -- Whether the tenant switched semantic search off, and the visible sources that did.

@@ -22,11 +22,11 @@ from pecia.features.lake.core.source_config import (
     require_settable_trim,
     update_config,
 )
-from pecia.features.lake.crawl.crawler import SQL, CrawlArguments, make_prompt, parse_config
+from pecia.features.lake.crawl.crawler import SQL, CrawlArguments, make_prompt
 from pecia.features.lake.crawl.progress import SQL as UNDERWAY_SQL
 from pecia.features.lake.credentials import SQL as CREDENTIAL_SQL
 from pecia.features.lake.credentials import SourceCredentials
-from pecia.features.lake.model import SourceConfig, SourceId
+from pecia.features.lake.model import SourceConfig, SourceId, parse_config
 from pecia.features.lake.source_status import (
     READ,
     STATUS_DESCRIPTION,
@@ -142,7 +142,8 @@ class CrawlOut(Output):
         "`list_unread` names them."
     )
     index_lag: int = Field(
-        description="Commits that keyword search does not find yet; 0 when it finds all of them."
+        description="Commits that keyword search does not find yet; 0 when it finds all that was "
+        "crawled."
     )
     condition: str = Field(description=STATUS_DESCRIPTION)
     note: str = Field(description="What to check, if anything.")
@@ -323,15 +324,27 @@ class SourceTools:
         return config.model_copy(update={"origin": confined})
 
 
-def source_tools(it: SourceTools) -> tuple[AnyTool, ...]:
+def source_tools(
+    store: Store,
+    crawling: Job,
+    credentials: SourceCredentials,
+    require_origin: RequireOrigin,
+    confirmations: Confirmations,
+    kinds: ConnectorRegistry,
+) -> tuple[AnyTool, ...]:
     """The tools over sources."""
-    admin, kinds = Scope.ADMIN, it.kinds.addable
+    handlers = SourceTools(store, crawling, credentials, require_origin, confirmations, kinds)
+    return _source_tools(handlers, kinds.addable)
+
+
+def _source_tools(it: SourceTools, addable: Sequence[ConnectorKind]) -> tuple[AnyTool, ...]:
+    admin = Scope.ADMIN
     return (
         Tool(
             FEATURE,
             "set_credential",
             admin,
-            build_credential_input(kinds),
+            build_credential_input(addable),
             CredentialOut,
             it.set_credential,
             read_only=False,
@@ -361,7 +374,7 @@ def source_tools(it: SourceTools) -> tuple[AnyTool, ...]:
             FEATURE,
             "add_source",
             admin,
-            build_add_input(kinds),
+            build_add_input(addable),
             SourceConfigOut,
             it.add_source,
             read_only=False,
@@ -398,7 +411,7 @@ async def _load_crawl(tx: Transaction, source_id: str) -> CrawlOut:
         files=sum(it["files"] for it in counted),
         indexed=sum(it["files"] for it in counted if it["status"] in READ),
         unread=how.unread,
-        index_lag=await measure_index_lag(tx),
+        index_lag=await measure_index_lag(tx, source_id),
         condition=how.condition,
         note="; ".join(it for it in notes if it),
         passed=passed.get("count", 0),

@@ -1,9 +1,13 @@
 -- name: sources
-SELECT id AS source_id, protocol, trim_mode, enabled, last_indexed_at FROM kernel.source
+SELECT id AS source_id, protocol, trim_mode, enabled,
+       CASE WHEN kernel.sees_all_files(id, trim_mode, protocol) THEN last_indexed_at END AS last_indexed_at
+  FROM kernel.source
  WHERE tenant_id = kernel.tenant() AND id > %(after)s ORDER BY id LIMIT %(limit)s;
 
 -- name: source
-SELECT id AS source_id, protocol, trim_mode, enabled, last_indexed_at FROM kernel.source
+SELECT id AS source_id, protocol, trim_mode, enabled,
+       CASE WHEN kernel.sees_all_files(id, trim_mode, protocol) THEN last_indexed_at END AS last_indexed_at
+  FROM kernel.source
  WHERE tenant_id = kernel.tenant() AND id = %(source_id)s;
 
 -- name: add_source

@@ -1,4 +1,5 @@
-"""The index follower: keeps every tenant's keyword index up to date, in a worker process.
+"""The index follower: keeps every tenant's keyword index up to date, in the worker of a
+local install or in the indexer of a server.
 
 Woken by NOTIFY; polls as well, so a lost notification costs one interval. Any number of followers
 may run on one home: the tenant's lock decides who writes.

@@ -7,14 +7,16 @@ would in an index of what the caller sees: else one could ask which words hidden
 import json
 import math
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
-import numpy as np
 import tantivy
 
 from pecia.kernel.corpus.keyword.analysis.analyzer import PRESENCE_FIELDS, Weighted
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Counts: TypeAlias = "tuple[Ints, Ints]"
@@ -43,6 +45,9 @@ class _SetFrequencies:
     """A set of ACL classes, and how many of its chunks contain each term."""
 
     def __init__(self, classes: frozenset[int]) -> None:
+        # Lazy import, here and below: a server that was not searched yet does without.
+        import numpy as np
+
         self.counts: dict[tuple[str, str], int] = {}
         self._classes = np.fromiter(classes, np.int64, len(classes))
         self._table = None
@@ -52,6 +57,8 @@ class _SetFrequencies:
             self._table[self._classes] = True
 
     def sum_visible(self, classes: Ints, counts: Ints) -> int:
+        import numpy as np
+
         if self._table is None:
             return int(counts[np.isin(classes, self._classes)].sum())
         places = np.minimum(classes, len(self._table) - 1)
@@ -68,6 +75,7 @@ class DocumentFrequencies:
         self._counts: OrderedDict[tuple[str, str], Counts] = OrderedDict()
         self._kept = 0
         self._sets: OrderedDict[frozenset[int], _SetFrequencies] = OrderedDict()
+        self._live: dict[tuple[str, str], int] = {}
         self._documents: int | None = None
         self._chunks: int | None = None
 
@@ -83,11 +91,14 @@ class DocumentFrequencies:
         of = self.chunk_count if visible is None else visible.chunks
         for it in terms:
             held = self._searcher.doc_freq(it.field, it.term)
-            documents = self._document_count(it) if held else None
+            documents = self._document_count(it.field, it.term) if held else None
             if documents is not None:
-                seen = held
-                if counted is not None:
+                if counted is None:
+                    seen = self._live_frequency(it.field, it.term)
+                else:
                     seen = self._visible_frequency(it.field, it.term, counted)
+                if it.whole:
+                    seen = max(seen, self.frequency("folded", it.whole, visible))
                 factor = _visible_idf(seen, of)
                 if it.field not in PRESENCE_FIELDS:
                     factor /= _idf(held, documents)
@@ -99,13 +110,18 @@ class DocumentFrequencies:
         """The IDF of each term, given with its field, among the visible texts, as a share of that
         of a term which none of them has.
         """
-        if visible is None:
-            of = self.chunk_count
-            held = {term: self._searcher.doc_freq(field, term) for field, term in terms}
-        else:
-            of, counted = visible.chunks, self._frequencies_of_set(visible.classes)
-            held = {term: self._visible_frequency(field, term, counted) for field, term in terms}
+        of = self.chunk_count if visible is None else visible.chunks
+        # A text is in one language: its stems are in one of the fields.
+        held = Counter[str]()
+        for field, term in terms:
+            held[term] += self.frequency(field, term, visible)
         return {term: _visible_idf(count, of) / _visible_idf(0, of) for term, count in held.items()}
+
+    def frequency(self, field: str, term: str, visible: VisibleStatistics | None) -> int:
+        """How many of the visible texts have a term in that field."""
+        if visible is None:
+            return self._live_frequency(field, term)
+        return self._visible_frequency(field, term, self._frequencies_of_set(visible.classes))
 
     @property
     def chunk_count(self) -> int:
@@ -117,10 +133,11 @@ class DocumentFrequencies:
             self._chunks = int(found.count)
         return self._chunks
 
-    def visible_languages(self, known: Iterable[str], visible: VisibleStatistics) -> list[str]:
+    def visible_languages(
+        self, known: Iterable[str], visible: VisibleStatistics | None
+    ) -> list[str]:
         """The languages of the visible texts."""
-        counted = self._frequencies_of_set(visible.classes)
-        return [it for it in known if self._visible_frequency("language", it, counted)]
+        return [it for it in known if self.frequency("language", it, visible)]
 
     def _frequencies_of_set(self, classes: frozenset[int]) -> "_SetFrequencies":
         with self._lock:
@@ -131,6 +148,25 @@ class DocumentFrequencies:
             if len(self._sets) > MAX_CACHED_SETS:
                 self._sets.popitem(last=False)
             return known
+
+    def _live_frequency(self, field: str, term: str) -> int:
+        """How many texts have the term. The engine's own count includes deleted texts for a while,
+        and who sees all that is left may never have seen those."""
+        held = self._searcher.doc_freq(field, term)
+        if not held or not self._has_deleted(field, term):
+            return held
+        known = self._live.get((field, term))
+        if known is None:
+            wanted = tantivy.Query.term_query(self._schema, field, term, "basic")
+            found: Any = self._searcher.search(wanted, 1, count=True)
+            known = int(found.count)
+            if len(self._live) < MAX_TERMS_PER_SET:
+                self._live[field, term] = known
+        return known
+
+    def _has_deleted(self, field: str, term: str) -> bool:
+        documents = self._document_count(field, term)
+        return documents is None or documents > self._searcher.num_docs
 
     def _visible_frequency(self, field: str, term: str, counted: "_SetFrequencies") -> int:
         key = (field, term)
@@ -168,6 +204,8 @@ class DocumentFrequencies:
             return self._count_each_hit(wanted)
         if found["sum_other_doc_count"]:
             return self._count_each_hit(wanted)
+        import numpy as np
+
         buckets: list[dict[str, int]] = found["buckets"]
         return (
             np.fromiter((it["key"] for it in buckets), np.int64, len(buckets)),
@@ -176,18 +214,20 @@ class DocumentFrequencies:
 
     def _count_each_hit(self, wanted: tantivy.Query) -> Counts:
         """The same with more classes than the engine has buckets: slowly, hit by hit."""
+        import numpy as np
+
         searcher: Any = self._searcher
         hits = searcher.search(wanted, max(1, searcher.num_docs), count=False).hits
         held = searcher.fast_field_values("acl", [it for _, it in hits])
         classes, counts = np.unique(np.array(held, np.int64), return_counts=True)
         return classes, counts.astype(np.int64)
 
-    def _document_count(self, known: Weighted) -> int | None:
+    def _document_count(self, field: str, term: str) -> int | None:
         """The engine's own count, an upper bound: it includes some deleted chunks.
         Nothing but an explanation tells, and there is none of a term that only those hold.
         """
         if self._documents is None:
-            wanted = tantivy.Query.term_query(self._schema, known.field, known.term, "basic")
+            wanted = tantivy.Query.term_query(self._schema, field, term, "basic")
             for _, address in self._searcher.search(wanted, 1, count=False).hits:
                 said = json.loads(wanted.explain(self._searcher, address).to_json())
                 self._documents = int(next(_values(said, "N, ")))

@@ -188,6 +188,11 @@ class KeywordIndex:
         with _reraise_unusable():
             return self._snapshot.rarity(query, visible)
 
+    def absent_words(self, query: Query, visible: VisibleStatistics | None) -> tuple[str, ...]:
+        """The words of the query that stand in no visible text, title or path, in any form."""
+        with _reraise_unusable():
+            return self._snapshot.absent_words(query, visible)
+
     def explain(
         self, query: Query, ids: Sequence[int], visible: VisibleStatistics | None = None
     ) -> dict[int, dict[str, float]]:

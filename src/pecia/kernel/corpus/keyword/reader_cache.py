@@ -1,4 +1,4 @@
-"""Open readers of the keyword indexes, for API processes; each as of its last commit.
+"""Open readers of the keyword indexes, for the server; each as of its last commit.
 
 It never writes, and waits for a writer only in `wait_for_commit`.
 """

@@ -16,7 +16,7 @@ from pecia.kernel.corpus.keyword.analysis.analyzer import (
     weighted_inside,
     weighted_query_terms,
 )
-from pecia.kernel.corpus.keyword.analysis.token_filters import STEMMERS
+from pecia.kernel.corpus.keyword.analysis.token_filters import STEMMERS, STOP_WORDS, NamePart
 from pecia.kernel.corpus.keyword.entry import NO_HITS, IndexedChunk, KeywordHit, TopHits
 from pecia.kernel.corpus.keyword.idf import DocumentFrequencies, VisibleStatistics
 from pecia.kernel.corpus.keyword.query.builder import (
@@ -45,9 +45,9 @@ class IndexSnapshot:
     def __init__(self, index: tantivy.Index) -> None:
         self._schema = index.schema
         self._searcher = index.searcher()
-        self._languages = [it for it in STEMMERS if self._searcher.doc_freq("language", it)]
         self._cursor = self._read_cursor()
         self._rarity = DocumentFrequencies(self._schema, self._searcher)
+        self._languages = self._rarity.visible_languages(STEMMERS, None)
         # A search asks for the terms of its query twice.
         self._terms = lru_cache(_MAX_CACHED_QUERIES)(self._weigh_terms)
 
@@ -111,6 +111,21 @@ class IndexSnapshot:
         ]
         stems += (("stems_en", term) for it in query.translated for term, _ in it.terms)
         return self._rarity.rarity(stems, visible)
+
+    def absent_words(self, query: Query, visible: VisibleStatistics | None) -> tuple[str, ...]:
+        languages = self._visible_languages(visible)
+        return tuple(
+            word
+            for word in query.words
+            if not any(word in STOP_WORDS[it] for it in (*languages, "en"))
+            and not self._occurs(word, languages, visible)
+        )
+
+    def _occurs(
+        self, word: str, languages: Collection[str], visible: VisibleStatistics | None
+    ) -> bool:
+        terms = query_terms(Query(words=(word,), parts=(NamePart(word, word, 1),)), languages)
+        return any(self._rarity.frequency(field, term, visible) for _, field, term in terms)
 
     def explain(
         self, query: Query, ids: Sequence[int], visible: VisibleStatistics | None

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -70,9 +71,8 @@ def measure_evidence(
     """
     if not asked:
         return Evidence()
-    title = frozenset(tokenize_aliased(reading.title, reading.language, aliases))
-    headings = frozenset(tokenize_aliased(reading.headings, reading.language, aliases))
-    places = _term_positions(tokenize_aliased(reading.text, reading.language, aliases), asked)
+    title, headings, body = read_terms(reading, aliases)
+    places = _term_positions(body, asked)
     return Evidence(
         coverage=_share(asked, places.keys() | title | headings),
         proximity=_proximity(places, asked),
@@ -82,18 +82,40 @@ def measure_evidence(
     )
 
 
-def tokenize_aliased(text: str, language: str, aliases: Mapping[str, str]) -> list[str]:
-    """The terms of a text, with those that aliases stand for."""
-    found = tokenize(text, language)
-    return [aliases.get(it, it) for it in found] if aliases else found
+class CandidateTerms(NamedTuple):
+    """The terms of a candidate; those of its text in order."""
+
+    title: frozenset[str]
+    headings: frozenset[str]
+    text: Sequence[str]
+
+    @property
+    def all(self) -> frozenset[str]:
+        return self.title.union(self.headings, self.text)
+
+
+def read_terms(reading: CandidateText, aliases: Mapping[str, str]) -> CandidateTerms:
+    """The terms of a candidate, with those that aliases stand for."""
+    found = _tokenize_fields(reading.title, reading.headings, reading.text, reading.language)
+    if not aliases:
+        return found
+    title, headings, text = ([aliases.get(it, it) for it in some] for some in found)
+    return CandidateTerms(frozenset(title), frozenset(headings), text)
+
+
+# Twice what a page reads: a hit is tokenized to be ranked, and for its match.
+@lru_cache(64)
+def _tokenize_fields(title: str, headings: str, text: str, language: str) -> CandidateTerms:
+    names, above = (frozenset(tokenize(it, language)) for it in (title, headings))
+    return CandidateTerms(names, above, tokenize(text, language))
 
 
 def _term_positions(body: Sequence[str], asked: Sequence[str]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
     wanted = frozenset(asked)
-    for at, term in enumerate(body):
-        if term in wanted:
-            places.setdefault(term, []).append(at)
+    # Most terms are not wanted: a comprehension passes them in half the time of a loop.
+    for at, term in [it for it in enumerate(body) if it[1] in wanted]:
+        places.setdefault(term, []).append(at)
     return places
 
 

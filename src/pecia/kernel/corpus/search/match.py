@@ -19,7 +19,7 @@ from pecia.kernel.corpus.search.evidence import (
     NO_ALIASES,
     CandidateText,
     measure_evidence,
-    tokenize_aliased,
+    read_terms,
 )
 
 # Where the best match is below this, nothing found answers: chosen for the best F1 of abstention on
@@ -127,8 +127,7 @@ def estimate_match(
     if not terms:
         return _sigmoid(weights.bias + weights.cosine * (cosine or 0.0))
     idf = {it: rarity.get(it, 1.0) for it in terms}
-    text = f"{reading.title} {reading.headings} {reading.text}"
-    held = frozenset(tokenize_aliased(text, reading.language, aliases))
+    held = read_terms(reading, aliases).all
     found = sum(value for term, value in idf.items() if term in held)
     missing = max((value for term, value in idf.items() if term not in held), default=0.0)
     coverage = found / (sum(idf.values()) or 1.0)
@@ -163,6 +162,8 @@ def _choose_across(asked: TextLanguage, reading: CandidateText) -> MatchWeights 
 
 def _detect_script(text: str) -> str:
     """The script of most letters at the beginning, by its name in Unicode."""
+    if text.isascii():
+        return "LATIN" if _LETTER.search(text) else ""
     letters = (it.group() for it in islice(_LETTER.finditer(text), _SCRIPT_SAMPLE))
     names = Counter(_script_of(it) for it in letters)
     return max(names, key=lambda it: names[it], default="")

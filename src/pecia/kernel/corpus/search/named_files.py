@@ -14,8 +14,8 @@ from itertools import pairwise
 
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     extract_proper_words,
+    find_name_parts,
     remove_stop_words,
-    split_compounds,
     split_file_name,
 )
 from pecia.kernel.corpus.keyword.query.parser import Query
@@ -106,10 +106,10 @@ def extract_names(question: str) -> dict[str, tuple[str, ...]]:
     Names are often written together, so neighbours count as one word too. A text does not speak of
     what comes after it: of several years the last is the one that names a file.
     """
-    written = _WORD.findall(question)
-    words = [it.lower() for it in written]
+    words = [it.lower() for it in _WORD.findall(question)]
     names = {it: (it,) for it in remove_stop_words(question)}
-    names |= {part: (whole.lower(),) for whole in written for part in split_compounds(whole)}
+    # `2018` of `FY2018` names a file; `scale` of `ScaleReader` is a part of another name.
+    names |= {it.text: (it.whole,) for it in find_name_parts(question) if it.text.isdigit()}
     for size in (2, 3):
         for at in range(len(words) - size + 1):
             some = tuple(words[at : at + size])

@@ -7,12 +7,15 @@ that they may not see changes nothing in the answer.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from typing import NamedTuple
 
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.changelog import EMBEDDING_NODE_PREFIX
 from pecia.kernel.corpus.keyword.analysis.tokenizer import find_translated, interpret_query
+from pecia.kernel.corpus.keyword.index import KeywordIndex
 from pecia.kernel.corpus.keyword.lag import IndexLag
+from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.corpus.search.evidence import CandidateText
 from pecia.kernel.corpus.search.explain import explain
@@ -24,7 +27,11 @@ from pecia.kernel.corpus.search.fuse import (
     fuse,
 )
 from pecia.kernel.corpus.search.hydrate import ChunkReader, HydratedChunk, SearchHit, build_hits
-from pecia.kernel.corpus.search.match import detect_text_language, estimate_best_match
+from pecia.kernel.corpus.search.match import (
+    NO_ANSWER_MATCH,
+    detect_text_language,
+    estimate_best_match,
+)
 from pecia.kernel.corpus.search.plan import (
     QueryTranslator,
     SearchMode,
@@ -58,18 +65,35 @@ __all__ = ["Corpus", "SearchHit", "SearchMode", "SearchRequest", "SearchResult"]
 
 # Read this many more than are shown: they mostly prove that no other candidate gets in.
 RERANK_MARGIN = 4
+MAX_ABSENT_WORDS = 5
+# The best hits decide whether anything answers, however many are shown.
+MIN_JUDGED_HITS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """Hits, best first. `degraded` says what the answer had to do without, and why. `more` are the
-    files that have many hits, with how many come later, as far as was looked.
+    files that have many hits, with how many come later, as far as was looked. `absent` are words of
+    the query that stand in nothing that the caller sees. `is_unlikely`: there are hits, and none of
+    the best is likely to answer; a later page does not tell.
     """
 
     hits: tuple[SearchHit, ...]
     has_more: bool
     degraded: tuple[str, ...] = field(default=())
     more: Mapping[int, int] = field(default_factory=dict[int, int])
+    absent: tuple[str, ...] = ()
+    is_unlikely: bool = False
+
+
+class _QueryTerms(NamedTuple):
+    """The IDF of the terms of a query, and its words that nothing has, among what is visible."""
+
+    rarity: Mapping[str, float]
+    absent: tuple[str, ...]
+
+
+NO_TERMS = _QueryTerms({}, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +142,16 @@ class Corpus:
         ranked = ranked or await _rank(plan, found, fused, chunks, weight)
         if len(ranked) <= plan.end:
             ranked = [*ranked, *rank_lexical_tail(found.lexical, ranked)]
-        page = [*assign_ranks(ranked[: plan.end])][ask.offset :]
+        end = ask.offset + ask.limit
+        judged = [*assign_ranks(ranked[: plan.end])][ask.offset :]
+        page = judged[: ask.limit]
 
-        shown = await chunks.read([it.id for it, _ in page])
+        shown = await chunks.read([it.id for it, _ in judged])
         why = await self._explain(caller, plan, found, [it for it, _ in page], weight, shown)
         visible = [(shown[it.id], rank) for it, rank in page if it.id in shown]
-        matches = await self._estimate_matches(caller, plan, found, visible, weight)
+        terms = await self._read_terms(caller, plan, found) if visible else NO_TERMS
+        best = [(shown[it.id], rank) for it, rank in judged if it.id in shown]
+        matches = self._estimate_matches(plan, found, best, weight, terms)
         hits = await build_hits(tx, visible, plan.query, matches, why)
 
         stalled = self.lag.stall_warning(caller.tenant_id) if self.lag else None
@@ -131,12 +159,16 @@ class Corpus:
         degraded = (stalled, *found.degraded, unembedded)
         return SearchResult(
             tuple(hits),
-            len(ranked) > plan.end,
+            len(ranked) > end,
             tuple(it for it in degraded if it is not None),
-            _count_later(ranked, found, plan.end, hits),
+            _count_later(ranked, found, end, hits),
+            _select_absent(plan.query, terms.absent) if ask.offset == 0 else (),
+            is_unlikely=ask.offset == 0 and _is_unlikely([it.id for it, _ in best], matches),
         )
 
     async def _plan(self, ask: SearchRequest) -> SearchPlan:
+        if ask.offset == 0:
+            ask = replace(ask, limit=max(ask.limit, MIN_JUDGED_HITS))
         if self.translator is None:
             return build_plan(ask)
         return build_plan(ask, await self.translator.translate(translatable_text(ask.query)))
@@ -149,23 +181,32 @@ class Corpus:
         language = self.embedder.language if self.embedder else ""
         return choose_semantic_weight(ask.query, language) if found.cosines else 0.0
 
-    async def _estimate_matches(
+    async def _read_terms(
+        self, caller: Caller, plan: SearchPlan, found: Candidates
+    ) -> "_QueryTerms":
+        query, visible = plan.query, found.visible.visible
+        if not query.has_terms:
+            return NO_TERMS
+
+        def read(index: KeywordIndex) -> _QueryTerms:
+            return _QueryTerms(index.rarity(query, visible), index.absent_words(query, visible))
+
+        return await self.reader_cache.submit(caller.tenant_id, read)
+
+    def _estimate_matches(
         self,
-        caller: Caller,
         plan: SearchPlan,
         found: Candidates,
         page: Sequence[tuple[HydratedChunk, float]],
         weight: float,
+        terms: "_QueryTerms",
     ) -> dict[int, float]:
         """How likely each hit of the page answers. Cosines count for a query in the embedder's
         language: others say little.
         """
-        if not page or not plan.query.has_terms:
+        if not plan.query.has_terms:
             return {}
-        visible = found.visible.visible
-        rarity = await self.reader_cache.submit(
-            caller.tenant_id, lambda index: index.rarity(plan.query, visible)
-        )
+        rarity = terms.rarity
         cosines = found.cosines if weight >= SEMANTIC_WEIGHT else NO_SCORES
         is_polyglot = self.embedder is not None and not self.embedder.language
         asked = detect_text_language(plan.ask.query) if is_polyglot else None
@@ -223,6 +264,19 @@ class Corpus:
         if not is_short:
             return None
         return f"lexical only {where}: embeddings are still being made; search again shortly"
+
+
+def _is_unlikely(best: Sequence[int], matches: Mapping[int, float]) -> bool:
+    judged = [matches[it] for it in best[:MIN_JUDGED_HITS] if it in matches]
+    return bool(judged) and max(judged) < NO_ANSWER_MATCH
+
+
+def _select_absent(query: Query, absent: tuple[str, ...]) -> tuple[str, ...]:
+    """The absent words that are worth telling. Of a query in another language than the texts most
+    words are absent, and that says nothing: one that was translated, or has other letters."""
+    is_ascii = all(it.isascii() for it in query.words)
+    is_foreign = bool(query.translated) or (not is_ascii and 2 * len(absent) > len(query.words))
+    return () if is_foreign else absent[:MAX_ABSENT_WORDS]
 
 
 def _count_later(

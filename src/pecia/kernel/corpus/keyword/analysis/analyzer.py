@@ -22,6 +22,7 @@ from pecia.kernel.corpus.keyword.analysis.scripts import blank_unspaced, clean_t
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     STEMMERS,
     STOP_WORDS,
+    NamePart,
     cjk_bigrams,
     cjk_query_bigrams,
     detect_language,
@@ -34,7 +35,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
 from pecia.kernel.corpus.keyword.entry import IndexEntry
 from pecia.kernel.corpus.keyword.query.parser import Query
 
-ANALYZER_VERSION = 8
+ANALYZER_VERSION = 9
 
 # One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
 # a word of the title counts in every chunk, and again, more, in the title's own field.
@@ -52,7 +53,7 @@ FIELD_WEIGHTS = {
 }
 
 # A plain word of a question is a word of its subject first: `default` asks for no file that is
-# called so. Words written like names, parts of joined ones and adjacent words count fully.
+# called so. Words written like names, years in joined ones and adjacent words count fully.
 PLAIN_NAME_SHARE = 0.5
 
 # Fields whose length counts, and the average that BM25 divides it by: about what a chunk of prose
@@ -217,8 +218,9 @@ def query_terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, s
     stems = {code: _stems(spaced, code) for code in languages}
     english = stems.pop("en", [])
     others = [it for found in stems.values() for it in found]
-    years = [it for it in query.parts if _YEAR.fullmatch(it)]
-    names = [*words, *query.parts]
+    parts = [it.text for it in query.parts]
+    years = [it for it in parts if _YEAR.fullmatch(it)]
+    names = [*words, *parts]
     for name, field, wanted in (
         ("stems", "stems_en", english),
         ("stems", "stems", others),
@@ -235,12 +237,16 @@ def query_terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, s
 
 
 class Weighted(NamedTuple):
-    """A term to look for: the field of WEIGHTS, the field of the index, and how much it counts."""
+    """A term to look for: the field of WEIGHTS, the field of the index, and how much it counts.
+
+    `whole` is the name that it is a part of: the part is taken to be no rarer than that.
+    """
 
     name: str
     field: str
     term: str
     weight: float
+    whole: str = ""
 
 
 def weighted_query_terms(query: Query, languages: Collection[str]) -> Iterator[Weighted]:
@@ -253,9 +259,12 @@ def weighted_query_terms(query: Query, languages: Collection[str]) -> Iterator[W
     wanted = [*query_terms(query, languages)]
     stems = {term for name, _, term in wanted if name == "stems"}
     own = {term for name, _, term in wanted if name == "folded" and term in stems}
-    plain = _plain_words(query)
+    plain, parts = _plain_words(query), _identifier_parts(query)
     for name, field, term in wanted:
-        if name == "path" and term in plain:
+        if name in ("path", "title") and (part := parts.get(term)):
+            weight = FIELD_WEIGHTS[name] * PLAIN_NAME_SHARE / part.siblings
+            yield Weighted(name, field, term, weight, part.whole)
+        elif name == "path" and term in plain:
             yield Weighted(name, field, term, FIELD_WEIGHTS[name] * PLAIN_NAME_SHARE)
         elif term not in own or name not in ("stems", "folded"):
             yield Weighted(name, field, term, FIELD_WEIGHTS[name])
@@ -292,8 +301,20 @@ def _plain_words(query: Query) -> frozenset[str]:
     """The words of a query that are not written like names."""
     words = folding_analyzer().analyze(" ".join(query.words))
     return frozenset(words).difference(
-        query.parts, folding_analyzer().analyze(" ".join(query.names))
+        (it.text for it in query.parts), folding_analyzer().analyze(" ".join(query.names))
     )
+
+
+def _identifier_parts(query: Query) -> dict[str, NamePart]:
+    """Parts of joined names that say little alone, as `scale` of `ScaleReader` does: all but years
+    and words that the query has by themselves. All parts of a name count as one plain word.
+    """
+    words = folding_analyzer().analyze(" ".join(query.words))
+    return {
+        it.text: it._replace(whole="".join(folding_analyzer().analyze(it.whole)))
+        for it in query.parts
+        if it.text not in words and not _YEAR.fullmatch(it.text)
+    }
 
 
 def weighted_inside(query: Query, languages: Collection[str]) -> Iterator[Weighted]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
+from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.scripts import (
     GRAM_CHARS,
@@ -165,11 +166,29 @@ def join_neighbours(words: Sequence[str]) -> list[str]:
     return [one + other for one, other in pairwise(words) if one.isalpha() and other.isalpha()]
 
 
+class NamePart(NamedTuple):
+    """A part of a joined name, that name, and how many parts it has. All in lower case."""
+
+    text: str
+    whole: str
+    siblings: int
+
+
 def split_compounds(text: str) -> list[str]:
     """What the joined names in a text are made of: `FY2018` gives fy and 2018."""
-    is_plain = text.isascii() or not _WIDE.search(text)
-    names = _plain_names(text) if is_plain else filter(_is_joined, _TOKEN.findall(text))
-    return list(dict.fromkeys(it.lower() for name in names for it in _PART.findall(name)))
+    return list(
+        dict.fromkeys(it.lower() for name in _joined_names(text) for it in _PART.findall(name))
+    )
+
+
+def find_name_parts(text: str) -> list[NamePart]:
+    """The same, each with the first name that it is a part of."""
+    found: dict[str, NamePart] = {}
+    for name in _joined_names(text):
+        parts = [it.lower() for it in _PART.findall(name)]
+        for it in parts:
+            found.setdefault(it, NamePart(it, name.lower(), len(parts)))
+    return list(found.values())
 
 
 def cjk_bigrams(text: str) -> str:
@@ -205,6 +224,11 @@ def _name_words(word: str) -> Iterator[str]:
     yield whole
     yield from parts
     yield from (one + other for one, other in pairwise(parts))
+
+
+def _joined_names(text: str) -> Iterator[str]:
+    is_plain = text.isascii() or not _WIDE.search(text)
+    return _plain_names(text) if is_plain else filter(_is_joined, _TOKEN.findall(text))
 
 
 def _plain_names(text: str) -> Iterator[str]:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.scripts import clean_text
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
+    NamePart,
     extract_proper_words,
+    find_name_parts,
     remove_stop_words,
-    split_compounds,
     split_words,
 )
 
@@ -53,7 +54,7 @@ class Query:
     """
 
     words: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
+    parts: tuple[NamePart, ...] = ()
     names: frozenset[str] = frozenset()
     phrases: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
@@ -101,7 +102,7 @@ def parse_query(text: str) -> Query:
         names=extract_proper_words(words),
         phrases=tuple(map(clean, read.phrases)),
         titles=tuple(map(clean, read.titles)),
-        parts=tuple(split_compounds(clean(text))),
+        parts=tuple(find_name_parts(clean(text))),
     )
 
 
