@@ -35,12 +35,14 @@ def server(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 def serve(
-    installed: Installed, home: Path, words: list[str], port: int | None = None
+    installed: Installed, home: Path, words: list[str], port: int | None = None, **more: str
 ) -> Iterator[str]:
     port = port or free_port()
     command = [sys.executable, "-m", "pecia", *words, "--port", str(port)]
     with (home / "out.log").open("wb") as log:
-        process = subprocess.Popen(command, env=installed.environ(home), cwd=home, stderr=log)
+        process = subprocess.Popen(
+            command, env=installed.environ(home, **more), cwd=home, stderr=log
+        )
     url = f"http://127.0.0.1:{port}"
     try:
         wait_for(url, process, home / "out.log")

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
+from pecia.app.local_owner import SESSIONS_FILE
 from tests.web.conftest import Installed, sign_in_as
 from tests.web.lake_server import until
 from tests.web.wiki_server import WikiServer, open_editor, serve_wiki
@@ -96,6 +97,61 @@ def test_a_server_that_is_killed_while_one_types_loses_nothing(
         here.expect_text(whole)
 
 
+def test_a_restart_leaves_the_browser_signed_in_and_what_was_typed_meanwhile_is_sent(
+    installed: Installed, tmp_path_factory: pytest.TempPathFactory, page: Page
+) -> None:
+    with serve_wiki(tmp_path_factory.mktemp("restarted"), installed) as server:
+        server.write("plan.md", PLAN)
+        server.sign_in(page)
+        other = page.context.new_page()
+        other.goto(f"{server.url}/console/#/tokens")
+        here = open_editor(page, server, "plan")
+        here.type_at_end("Before.")
+        here.expect_stored()
+        server.stop()
+        page.keyboard.type(" While it was gone.")
+        expect(page.locator("[data-save-state=warn]")).to_contain_text("kept in this tab")
+        server.start()
+        here.expect_stored()
+        until(lambda: True if server.read("plan.md").endswith("While it was gone.") else None)
+        # Tokens are only shown to who is signed in, and the other tab need not know of a restart.
+        other.reload()
+        expect(other.get_by_role("heading", name="Tokens", exact=True)).to_be_visible()
+        expect(other.get_by_role("alert")).to_have_count(0)
+        answer = page.request.get(
+            f"{server.url}/api/v1/confirmations", headers={"x-pecia-console": "1"}
+        )
+        assert answer.status == 200, answer.text()
+
+
+def test_a_sign_in_that_ended_is_said_in_words_and_the_text_is_offered_again(
+    installed: Installed, tmp_path_factory: pytest.TempPathFactory, page: Page
+) -> None:
+    """On Linux the owner's own browser goes on without one."""
+    with serve_wiki(tmp_path_factory.mktemp("ended"), installed) as server:
+        server.write("plan.md", PLAN)
+        server.sign_in(page)
+        here = open_editor(page, server, "plan")
+        here.type_at_end("Before.")
+        here.expect_stored()
+        other = page.context.new_page()
+        other.goto(f"{server.url}/console/#/tokens")
+        expect(other.get_by_role("heading", name="Tokens", exact=True)).to_be_visible()
+        server.stop()
+        page.keyboard.type(" While it was gone.")
+        expect(page.locator("[data-save-state=warn]")).to_contain_text("kept in this tab")
+        (server.home / "pecia" / SESSIONS_FILE).unlink()
+        server.start()
+        expect(page.get_by_text("Your sign-in has ended.")).to_be_visible()
+        offered = page.get_by_role("alert").filter(has_text="Text of yours was not stored.")
+        offered.get_by_role("button", name="Use my text").click()
+        here.expect_stored()
+        until(lambda: True if server.read("plan.md").endswith("While it was gone.") else None)
+        other.get_by_role("link", name="Sources", exact=True).first.click()
+        expect(other.get_by_role("heading", name="Sources", exact=True)).to_be_visible()
+        expect(other.get_by_text("Authorization")).to_have_count(0)
+
+
 def test_stored_is_said_when_the_server_says_so_and_not_before(
     server: WikiServer, doc: str, page: Page, other: Page
 ) -> None:
@@ -119,7 +175,7 @@ def test_stored_is_said_when_the_server_says_so_and_not_before(
 
 
 CLOSURES = {
-    4401: ("Your sign-in has expired.", "Sign in again"),
+    4401: ("Your sign-in has ended.", "Sign in again"),
     4404: ("The document was deleted or renamed", "Copy your text"),
     4413: ("larger than the server takes", "Undo and try again"),
     4503: ("Too many editors", "Try again now"),

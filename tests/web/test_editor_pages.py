@@ -111,12 +111,14 @@ def test_the_preview_is_the_same_after_edits_as_when_it_is_opened_anew(
     for find, replace in edits:
         server.agent("edit_document", docName=name, find=find, replace=replace, summary="e")
     expect(beside).to_contain_text("Last words.")
-    edited = until(lambda: shown if "Last words." in (shown := beside.inner_text()) else None)
     expect(beside.locator("h2")).to_have_count(5)
+    drawn = beside.locator("figure img")
+    expect(drawn).to_have_count(4)
+    edited = beside.inner_text()
     counts = [beside.locator(it).count() for it in (".katex", "figure, pre", "p", "li")]
     page.reload()
     expect(beside.locator(".katex")).to_have_count(3)
-    # Diagrams are drawn when they come into sight.
+    expect(drawn).to_have_count(4)
     until(lambda: beside.inner_text() == edited or None)
     assert [beside.locator(it).count() for it in (".katex", "figure, pre", "p", "li")] == counts
 

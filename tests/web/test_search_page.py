@@ -170,7 +170,7 @@ def test_a_token_that_ends_leads_to_the_sign_in(lakeside: LakeServer, page: Page
     lakeside.call("admin/revoke_token", id=made["id"])
     ask(page, "dawn")
     expect(page.get_by_role("heading", name="Sign in to Pecia")).to_be_visible()
-    expect(page.get_by_role("alert")).to_contain_text("Your session has expired")
+    expect(page.get_by_role("alert")).to_contain_text("Your sign-in has ended")
     page.get_by_label("Personal access token").fill(lakeside.bo)
     page.get_by_role("button", name="Sign in").click()
     # And on they go where they were.

@@ -34,7 +34,7 @@ def test_a_source_is_shown_with_its_files_and_state(lakeside: LakeServer, page: 
     lakeside.open(page, AT)
     reports = row(page, "reports")
     expect(reports).to_contain_text("4 files")
-    expect(reports).to_contain_text("folder")
+    expect(reports).to_contain_text("Folder")
     expect(reports).to_contain_text("2 could not be read")
     expect(reports).to_contain_text("incomplete")
     # Nothing changed, so this crawl reads nothing: the source is as incomplete as it was.
@@ -43,7 +43,7 @@ def test_a_source_is_shown_with_its_files_and_state(lakeside: LakeServer, page: 
     expect(reports).to_contain_text("2 could not be read")
     expect(reports).to_contain_text("incomplete")
     expect(row(page, "notes")).to_contain_text("1 file")
-    expect(page.get_by_text(re.compile(r"You may see \d+ files in \d+ chunks"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"You may see \d+ files, \d+ passages"))).to_be_visible()
 
 
 def test_files_that_could_not_be_read_are_grouped_by_reason(

@@ -68,6 +68,11 @@ class WikiServer:
         assert not result.get("isError"), result
         return result["structuredContent"]
 
+    def sign_in(self, page: Page) -> None:
+        """As `pecia open` does."""
+        page.goto(self._post("/api/v1/session/link", {}).json()["url"])
+        expect(page.get_by_role("button", name="Signed in as")).to_be_visible()
+
     def write(self, path: str, text: str) -> None:
         """As another program does."""
         place = self.folder / path

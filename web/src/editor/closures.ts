@@ -21,7 +21,7 @@ const WORDS: Record<number, Closure> = {
   1011: { says: "The server had an internal error; its log says more.", then: "retry" },
   1012: { says: "The server is restarting.", then: "retry" },
   4400: { says: "The server did not accept the last change: this document holds plain text only.", then: "reset" },
-  4401: { says: "Your sign-in has expired.", then: "sign-in" },
+  4401: { says: "Your sign-in has ended.", then: "sign-in" },
   4403: { says: "The server takes this tab for another editor.", then: "reset" },
   4404: { says: "The document was deleted or renamed, or you may no longer read it.", then: "gone" },
   4409: { says: "The document has a new history.", then: "reset" },

@@ -28,6 +28,8 @@ export interface SourceOptions {
   chooseImage: () => void;
   onsuggestion: (name: string) => void;
   onchange: () => void;
+  /** The cursor was moved, by hand or by typing. */
+  oncursor: () => void;
 }
 
 const writable = new Compartment();
@@ -78,6 +80,7 @@ export function openSource(options: SourceOptions): EditorView {
         ]),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) options.onchange();
+          if (update.selectionSet && update.transactions.some((it) => it.isUserEvent("select") || it.isUserEvent("input"))) options.oncursor();
         }),
       ],
     }),

@@ -25,6 +25,8 @@ export interface Answer {
   dropped: number;
   reworded: number;
   note?: string;
+  /** Words of the question that no text here has. */
+  absent: string[];
   degraded: string[];
 }
 

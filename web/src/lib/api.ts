@@ -1,6 +1,6 @@
 // The server's API, and its errors: a stable code, a message, fields.
 
-import { announce, isSignedIn, setSignedIn } from "./session.svelte";
+import { announce, endSession, isSignedIn, setSignedIn } from "./session.svelte";
 
 export class Problem extends Error {
   constructor(
@@ -138,7 +138,7 @@ async function request<T>(url: string, init: RequestInit = {}, timeoutMs = TIMEO
   // The header that no page of another site can set: with it the session cookie counts.
   const headers = { "content-type": "application/json", accept: "application/json", "x-pecia-console": "1" };
   const answer = await reach(url, { ...init, headers }, timeoutMs);
-  if (answer.status === 401) setSignedIn(false);
+  if (answer.status === 401 && isSignedIn()) endSession();
   return parse<T>(answer);
 }
 
@@ -185,7 +185,7 @@ export async function callAll<T>(tool: string, field: string, input: object = {}
 export async function stream<T>(tool: string, input: object, onpartial: (found: T) => void, signal: AbortSignal, timeoutMs = TIMEOUT_MS): Promise<T> {
   const headers = { "content-type": "application/json", accept: "text/event-stream", "x-pecia-console": "1" };
   const answer = await reach(`/api/v1/${tool}`, { method: "POST", body: JSON.stringify(input), headers, signal }, timeoutMs);
-  if (answer.status === 401) setSignedIn(false);
+  if (answer.status === 401 && isSignedIn()) endSession();
   if (!answer.ok || !answer.body) return parse<T>(answer);
   try {
     for await (const { event, data } of events(answer.body)) {

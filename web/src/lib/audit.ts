@@ -68,12 +68,23 @@ export async function actRows(limit: number): Promise<AuditRow[]> {
 /** What people and agents did, newest first, each thing once in a row. */
 export function acts(rows: AuditRow[], most: number): AuditRow[] {
   const seen = new Set<string>();
-  const told = rows.filter((it) => {
+  const told = rows.filter((it, index) => !isTypedOn(it, rows.slice(0, index))).filter((it) => {
     const act = actOf(it);
     const name = `${it.user} ${act}`;
     return act !== null && !seen.has(name) && seen.add(name);
   });
   return told.slice(0, most);
+}
+
+const TYPING_MS = 10_000;
+
+/** Whether the same person went on typing: a later search of theirs, moments after, begins so. */
+function isTypedOn(it: AuditRow, later: AuditRow[]): boolean {
+  if (!SEARCHES.includes(it.tool) || isByAgent(it)) return false;
+  const query = String(it.arguments.query ?? "").trim();
+  const next = later.filter((other) => other.user === it.user && other.tool === it.tool).at(-1);
+  const longer = String(next?.arguments.query ?? "");
+  return !!next && longer.length > query.length && longer.startsWith(query) && Date.parse(next.at) - Date.parse(it.at) < TYPING_MS;
 }
 
 /** What somebody did, in words; null for what is not worth telling. */

@@ -26,11 +26,19 @@ export function snippetPieces(html: string): Piece[] {
   return pieces;
 }
 
-/** A snippet on one line: without the marks of headings, lists and frontmatter. */
-export function flatPieces(html: string): Piece[] {
+// While Markdown is taken off, one character stands for each tag: a tag has a slash, as paths have.
+const OPEN = "\ue000";
+const CLOSE = "\ue001";
+
+/** A snippet on one line: without the marks of headings, lists and frontmatter, and without the
+ * heading above it, which stands beside the passage already. */
+export function flatPieces(html: string, heading = ""): Piece[] {
   const text = html
+    .replace(/[\ue000\ue001]/g, "")
+    .replaceAll("<mark>", OPEN)
+    .replaceAll("</mark>", CLOSE)
     .replace(/^(?:\.\.\.|…)?---\n[\s\S]*?\n---\n/, "")
-    .replace(/^[ \t]*(?:#{1,6}|[-*+]|\d+\.|&gt;|>)[ \t]+/gm, "")
+    .replace(/^([\ue000]?)[ \t]*(?:#{1,6}|[-*+]|\d+\.|&gt;|>)[ \t]+/gm, "$1")
     .replace(/^[|:\s-]{3,}$/gm, "")
     .replace(/\[\[([^\][|\n]*\|)?([^\][\n]*)\]\]/g, (_, __, target: string) => linkWords(target))
     .replace(/!?\[([^\][\n]*)\]\([^()\n]*\)/g, "$1")
@@ -40,15 +48,75 @@ export function flatPieces(html: string): Piece[] {
     .replace(/\*\*/g, "")
     .replace(/\s*\n\s*\n\s*/g, " · ")
     .replace(/\s+/g, " ")
+    .replace(/([:;,]) · /g, "$1 ")
     .replace(/^[ ·]+|[ ·]+$/g, "");
-  return snippetPieces(text);
+  const shown = withoutHeading(text, heading).replaceAll(OPEN, "<mark>").replaceAll(CLOSE, "</mark>");
+  return snippetPieces(shown);
+}
+
+const HEAD = /^---\r?\n[\s\S]*?(?:\r?\n---[ \t]*(?:\r?\n|$)|$)/;
+
+/** The frontmatter at the beginning of a file, with its fences; empty where there is none. A passage may end in it. */
+export function headOf(text: string): string {
+  return HEAD.exec(text)?.[0] ?? "";
+}
+
+/** Whether a snippet is of the frontmatter alone: properties, not text. */
+export function isOfHead(snippet: string, text: string, start: number): boolean {
+  const head = start === 0 ? headOf(text).trimEnd() : "";
+  const plain = snippetPieces(snippet).map((it) => it.text).join("").replace(/^(?:\.\.\.|…)|(?:\.\.\.|…)$/g, "").trim();
+  const at = plain ? text.indexOf(plain) : -1;
+  return head !== "" && at >= 0 && at + plain.length <= head.length;
+}
+
+/** Properties as text, on one line: without fences, brackets and the title, which stands above. */
+export function propertyPieces(snippet: string): Piece[] {
+  const lines = propertyLines(snippet.replaceAll("<mark>", OPEN).replaceAll("</mark>", CLOSE));
+  return snippetPieces(lines.filter((it) => !/^title:/.test(it)).join(" · ").replaceAll(OPEN, "<mark>").replaceAll(CLOSE, "</mark>"));
+}
+
+/** The lines of a frontmatter that say something. */
+export function propertyLines(head: string): string[] {
+  return head
+    .split("\n")
+    .map((it) => it.replace(/[[\]]/g, "").trimEnd())
+    .filter((it) => it.trim() && !/^(?:\.\.\.|…)?---[ \t]*$/.test(it));
+}
+
+/** What stands before a passage that begins with a line or a sentence. */
+const LINE_BEGIN = /(?:(?:^|\n)[ \t]*(?:#{1,6}|[-*+|>]|\d+\.)?[ \t]*|[.!?:]["”’)]?\s+)$/;
+
+/** A passage of a hit: where a sentence is cut off at its begin or end, an ellipsis says so. */
+export function passagePieces(snippet: string, text: string, heading: string): Piece[] {
+  const pieces = flatPieces(snippet, heading);
+  const plain = snippetPieces(snippet).map((it) => it.text).join("").trim();
+  const at = plain ? text.indexOf(plain) : -1;
+  if (at < 0 || !pieces.length) return pieces;
+  const [before, after] = [text.slice(0, at), text.slice(at + plain.length)];
+  const isWhole = lengthOf(flatPieces(snippet)) === lengthOf(pieces);
+  if (isWhole && before.trim() && !LINE_BEGIN.test(before)) pieces.unshift({ text: "… ", marked: false });
+  if (after.trim() && !/^[ \t]*\n/.test(after) && !/[.!?]["”’)]?$/.test(plain)) pieces.push({ text: " …", marked: false });
+  return pieces;
+}
+
+function lengthOf(pieces: Piece[]): number {
+  return pieces.reduce((sum, it) => sum + it.text.length, 0);
+}
+
+/** Its words may be marked as found, and a snippet may begin in the middle of it. */
+function withoutHeading(text: string, heading: string): string {
+  const [first = "", ...rest] = text.split(" · ");
+  const words = first.replace(/[\ue000\ue001]/g, "").trim();
+  return words && rest.length && escaped(heading.trim()).endsWith(words) ? rest.join(" · ") : text;
 }
 
 /** What a wiki link is called: the name of its page, and its heading. */
 function linkWords(target: string): string {
   const [page = "", anchor] = target.split("#");
   const name = page.split("/").pop() ?? page;
-  return [name, anchor].filter(Boolean).join(", ");
+  const words = [name, anchor].filter(Boolean).join(", ");
+  const opened = words.split(OPEN).length - words.split(CLOSE).length;
+  return OPEN.repeat(Math.max(0, -opened)) + words + CLOSE.repeat(Math.max(0, opened));
 }
 
 /** A text with these words marked wherever they stand alone, in any case. */
@@ -73,4 +141,8 @@ export function wordsOf(query: string, snippet = ""): string[] {
 
 function unescaped(text: string): string {
   return text.replace(/&(?:lt|gt|quot|amp|#x27|#39);/g, (it) => ESCAPES[it] ?? it);
+}
+
+function escaped(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;").replace(/'/g, "&#x27;");
 }

@@ -29,7 +29,7 @@ export function kindOf(mediaType: string | null): string {
   return NAMES[type.trim()] ?? FAMILIES[family] ?? subtype.replace(/^(x-|vnd\.)/, "");
 }
 
-const SOURCE_KINDS: Record<string, string> = { wiki: "Space", memory: "Memories", filesystem: "Folder", git: "Git repository", web: "Web site", s3: "S3 bucket", upload: "Uploads", connector: "Uploads" };
+const SOURCE_KINDS: Record<string, string> = { wiki: "Space", memory: "Memories", filesystem: "Folder", folder: "Folder", git: "Git repository", web: "Web site", s3: "S3 bucket", upload: "Uploads", connector: "Uploads" };
 
 /** The kind of a source; one of a plugin has its own name. */
 export function sourceKind(protocol: string): string {

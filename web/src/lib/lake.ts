@@ -31,6 +31,10 @@ export interface SearchContent {
   has_more: boolean;
   next_cursor: string | null;
   degraded: string[];
+  /** Words of the query that no text here has. */
+  absent: string[];
+  /** None of the hits is likely to answer. */
+  unlikely: boolean;
 }
 
 export interface Chunk {
@@ -103,10 +107,12 @@ const FILTERS: Record<string, string> = {
 
 export const FILTER_NAMES = Object.keys(FILTERS);
 export const PAGE = 20;
+/** What is asked for while somebody types: half of a page takes the server a quarter less. */
+export const FIRST_PAGE = 10;
 
 /** The arguments of the search, from the parameters in the address. */
-export function question(params: Record<string, string>): Record<string, string | number> {
-  const request: Record<string, string | number> = { query: params.q ?? "", limit: PAGE };
+export function question(params: Record<string, string>, limit = PAGE): Record<string, string | number> {
+  const request: Record<string, string | number> = { query: params.q ?? "", limit };
   if (params.mode === "words") request.mode = "lexical";
   for (const [name, field] of Object.entries(FILTERS)) {
     const value = params[name];
@@ -130,6 +136,11 @@ export function fileWindow(
 
 export function sources(cursor: string | null): Promise<{ sources: Source[]; next_cursor: string | null }> {
   return call("lake/list_sources", { limit: 200, ...(cursor ? { cursor } : {}) });
+}
+
+/** Files of these sources that could not be read. */
+export function unreadOf(found: Source[]): number {
+  return found.reduce((sum, it) => sum + (it.unread ?? 0), 0);
 }
 
 /** Download links come with hits only, and expire in minutes: so the file is searched by its name. */

@@ -3,6 +3,7 @@
 
 import DOMPurify from "dompurify";
 import MarkdownIt from "markdown-it";
+import { addFootnotes } from "./footnotes";
 
 type Parser = InstanceType<typeof MarkdownIt>;
 type BlockState = InstanceType<Parser["block"]["State"]>;
@@ -40,15 +41,18 @@ export interface Rendered {
 }
 
 const HTML_TAGS = new Set("b br code del details em i ins kbd mark s small strong sub summary sup u".split(" "));
+/** Their colours; any other kind is a plain note. */
 const CALLOUTS: Record<string, string> = {
-  note: "", info: "", tip: "good", success: "good", important: "warn", warning: "warn", caution: "bad", danger: "bad", error: "bad",
+  tip: "good", hint: "good", success: "good", check: "good", done: "good",
+  important: "warn", warning: "warn", attention: "warn", question: "warn", help: "warn", faq: "warn",
+  caution: "bad", danger: "bad", error: "bad", failure: "bad", fail: "bad", missing: "bad", bug: "bad",
 };
 const PURIFY = {
   ALLOWED_TAGS: [
     ..."a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre s small".split(" "),
     ..."strong sub summary sup table tbody td th thead tr u ul".split(" "),
   ],
-  ALLOWED_ATTR: ["href", "title", "id", "class", "src", "alt", "rel", "start", "tabindex", "role", "aria-label", "loading", "data-line"],
+  ALLOWED_ATTR: ["href", "title", "id", "class", "src", "alt", "rel", "start", "tabindex", "role", "aria-label", "loading", "open", "data-line"],
   ALLOW_DATA_ATTR: false,
   RETURN_DOM_FRAGMENT: true as const,
 };
@@ -78,11 +82,17 @@ export function renderMarkdown(text: string, options: RenderOptions): Rendered {
   return { fragment: sanitize(html), headings, title };
 }
 
+export interface RenderedSection {
+  html: string;
+  /** The line of the source that it begins at. Not in the HTML: a new line above would change it. */
+  line: number;
+}
+
 /** The HTML of a document section by section, to be sanitized: an edit leaves most of them as they were. */
-export function renderSections(text: string, options: RenderOptions): string[] {
+export function renderSections(text: string, options: RenderOptions): RenderedSection[] {
   const { md, tokens, title } = parse(text, options);
-  const sections = splitSections(tokens).map((it) => md.renderer.render(it, md.options, {}));
-  return title ? [`<h1>${md.utils.escapeHtml(title)}</h1>`, ...sections] : sections;
+  const sections = splitSections(tokens).map((it) => ({ html: md.renderer.render(it, md.options, {}), line: it[0]?.map?.[0] ?? 0 }));
+  return title ? [{ html: `<h1>${md.utils.escapeHtml(title)}</h1>`, line: 0 }, ...sections] : sections;
 }
 
 export function sanitize(html: string): DocumentFragment {
@@ -133,6 +143,7 @@ function parser(options: RenderOptions): Parser {
     state.pos += match[0].length;
     return true;
   });
+  addFootnotes(md, (id) => options.resolve("", id)?.href ?? "");
   md.inline.ruler.before("escape", "math", (state, silent) => {
     const match = /^\$([^\s$](?:[^$\n]{0,998}[^\s$\\])?)\$(?!\d)/.exec(state.src.slice(state.pos, state.pos + 1002));
     if (!match) return false;
@@ -270,32 +281,39 @@ function tidyTask(item: Token, inline: Token | undefined): void {
   item.attrJoin("class", "task");
 }
 
+/** `> [!kind] Name`: its first line is the name, what follows is text. With `-` or `+` it folds. */
 function tidyCallout(quote: Token, tokens: Token[], at: number): void {
   const inline = tokens[at + 2];
-  const first = inline?.type === "inline" ? inline.children?.[0] : undefined;
-  const match = /^\[!(\w+)\][+-]?\s*(.*)$/.exec(first?.content ?? "");
-  const kind = match?.[1]?.toLowerCase() ?? "";
-  if (!match || !first || !(kind in CALLOUTS)) return;
-  quote.tag = "div";
-  quote.attrs = [["class", `callout ${CALLOUTS[kind]}`.trim()]];
+  const children = (inline?.type === "inline" && inline.children) || [];
+  const match = /^\[!([\w-]+)\]([+-]?)[ \t]*(.*)$/.exec(children[0]?.content ?? "");
+  if (!inline || !match) return;
+  const [, kind = "", fold, name] = match;
+  quote.tag = fold ? "details" : "div";
+  quote.attrs = [["class", `callout ${CALLOUTS[kind.toLowerCase()] ?? ""}`.trim()]];
+  if (fold === "+") quote.attrs.push(["open", ""]);
   const close = tokens.findIndex((it, index) => index > at && it.type === "blockquote_close" && it.level === quote.level);
-  if (close > 0) tokens[close]!.tag = "div";
-  first.content = match[2] || kind[0]!.toUpperCase() + kind.slice(1);
-  // The first line is the name; what follows on it stays in the paragraph.
-  tokens[at + 1]!.attrSet("class", "callout-name");
+  if (close > 0) tokens[close]!.tag = quote.tag;
+  const end = children.findIndex((it) => it.type === "softbreak" || it.type === "hardbreak");
+  const isNamed = name !== "" || (end < 0 ? children.length : end) > 1;
+  children[0]!.content = isNamed ? (name ?? "") : kind[0]!.toUpperCase() + kind.slice(1);
+  const [open, shut] = [tokens[at + 1]!, tokens[at + 3]!];
+  if (end >= 0) tokens.splice(at + 4, 0, ...[open, inline, shut].map((it) => Object.assign(Object.create(Object.getPrototypeOf(it)), it, { attrs: null, children: it === inline ? children.slice(end + 1) : null })));
+  if (end >= 0) inline.children = children.slice(0, end);
+  open.attrs = [["class", "callout-name"]];
+  if (fold) open.tag = shut.tag = "summary";
 }
 
 function markFound(tokens: Token[], { first, last, words }: { first: number; last: number; words: string[] }): void {
   const blocks = tokens.flatMap((token, at) => {
-    const isBlock = /^(paragraph_open|heading_open|fence|math_block|tr_open|list_item_open)$/.test(token.type);
+    const isBlock = /^(paragraph_open|footnote_open|heading_open|fence|math_block|tr_open|list_item_open)$/.test(token.type);
     if (!isBlock || !token.map || token.map[1] <= first || token.map[0] > last) return [];
     if (token.type === "paragraph_open" && tokens[at - 1]?.type === "list_item_open") return [];
     const text = tokens.slice(at, at + 12).find((it) => it.type === "inline" || it.type === "fence" || it.type === "math_block")?.content ?? "";
     return [{ token, score: words.filter((it) => text.toLowerCase().includes(it)).length }];
   });
-  const best = Math.max(0, ...blocks.map((it) => it.score));
-  for (const { token, score } of blocks) {
-    if (token.type !== "heading_open" && score >= Math.max(1, best - 1)) token.attrJoin("class", "found");
-  }
+  // A heading alone does not narrow a passage down: what stands below it is what was found.
+  const texts = blocks.filter((it) => it.token.type !== "heading_open");
+  const best = Math.max(0, ...texts.map((it) => it.score));
+  for (const { token, score } of texts) if (score >= Math.max(1, best - 1)) token.attrJoin("class", "found");
   if (best === 0) for (const { token } of blocks) token.attrJoin("class", "found");
 }

@@ -2,13 +2,15 @@
 // shows them as they were.
 
 import { asProblem, type Problem } from "./api";
-import { question, search, type SearchContent, type Hit } from "./lake";
+import { FIRST_PAGE, PAGE, question, search, type SearchContent, type Hit } from "./lake";
 import { link } from "./route.svelte";
 
 const MAX_AUTHORS = 8;
+/** Somebody who has not typed for so long reads: the rest of the page is fetched. */
+const REST_MS = 400;
 
-/** A hit, and the cursor of the page it came on. */
-export type ListedHit = Hit & { cursor: string | null };
+/** A hit, and the page it came on. */
+export type ListedHit = Hit & { cursor: string | null; limit: number };
 
 /** The hits of one file, in the order of the best. */
 export interface HitGroup {
@@ -20,6 +22,9 @@ export interface HitGroup {
 class SearchState {
   hits = $state.raw<ListedHit[]>([]);
   degraded = $state.raw<string[]>([]);
+  /** Words of the query that no text has; said of the first page. */
+  absent = $state.raw<string[]>([]);
+  isUnlikely = $state(false);
   /** Whose hits there are without a choice of author; they stay to be chosen when one is. */
   authors = $state.raw<string[]>([]);
   /** How long the last search took, seen from here. */
@@ -27,13 +32,19 @@ class SearchState {
   problem = $state.raw<Problem | null>(null);
   next = $state<string | null>(null);
   busy = $state(false);
+  /** The hits shown are of the query before. */
+  isOld = $state(false);
   done = $state(false);
   /** The address of the search; empty where there was none. */
   address = $state("");
   /** The hit that was opened last, for going back. */
   opened: number | null = null;
 
+  /** Set by whoever types a query, for the search that follows. */
+  isTyped = false;
+
   private params: Record<string, string> = {};
+  private rest = 0;
   private running = new AbortController();
 
   /** The hits, by file. */
@@ -51,38 +62,46 @@ class SearchState {
   /** Search, unless these hits are loaded already. */
   async begin(params: Record<string, string>, again = false): Promise<void> {
     const address = link("search", params);
+    const limit = this.isTyped ? FIRST_PAGE : PAGE;
+    this.isTyped = false;
     if (address === this.address && !this.problem && !again) return;
     this.params = params;
     this.address = address;
     this.opened = null;
     if (!params.q?.trim()) return this.forget();
-    const found = await this.ask(null);
+    const found = await this.ask(null, limit);
     if (!found) return;
-    this.hits = withCursor(found, null);
+    this.hits = listed(found, null, limit);
+    this.absent = found.absent;
+    this.isUnlikely = found.unlikely;
     this.done = true;
     if (!params.author) this.authors = authorsOf(found.hits);
+    if (limit < PAGE && this.next) this.rest = window.setTimeout(() => void this.more(PAGE - limit), REST_MS);
   }
 
-  async more(): Promise<void> {
+  async more(limit = PAGE): Promise<void> {
     const cursor = this.next;
-    const found = await this.ask(cursor);
+    const found = await this.ask(cursor, limit);
     if (!found) return;
     // Where files changed since the last page, a hit may come again.
     const known = new Set(this.hits.map(name));
-    this.hits = [...this.hits, ...withCursor(found, cursor).filter((it) => !known.has(name(it)))];
+    this.hits = [...this.hits, ...listed(found, cursor, limit).filter((it) => !known.has(name(it)))];
   }
 
   /** Load the page of a hit again, with the explanation of its scores. */
   async explain(hit: ListedHit): Promise<void> {
-    const found = await search({ ...this.page(hit.cursor), explain: true });
+    const found = await search({ ...this.page(hit.cursor, hit.limit), explain: true });
     const why = new Map(found.hits.map((it) => [name(it), it.explain]));
     this.hits = this.hits.map((it) => ({ ...it, explain: why.get(name(it)) ?? it.explain }));
   }
 
   forget(): void {
     this.running.abort();
+    window.clearTimeout(this.rest);
     this.hits = [];
     this.degraded = [];
+    this.absent = [];
+    this.isUnlikely = false;
     this.authors = [];
     this.problem = null;
     this.next = null;
@@ -92,15 +111,17 @@ class SearchState {
     this.opened = null;
   }
 
-  private async ask(cursor: string | null): Promise<SearchContent | null> {
+  private async ask(cursor: string | null, limit: number): Promise<SearchContent | null> {
     this.running.abort();
+    window.clearTimeout(this.rest);
     const running = (this.running = new AbortController());
     this.busy = true;
+    this.isOld = cursor === null;
     this.problem = null;
     try {
       const begun = performance.now();
-      const found = await search(this.page(cursor), running.signal);
-      this.tookMs = Math.round(performance.now() - begun);
+      const found = await search(this.page(cursor, limit), running.signal);
+      if (cursor === null) this.tookMs = Math.round(performance.now() - begun);
       if (running.signal.aborted) return null;
       this.next = found.next_cursor;
       this.degraded = found.degraded;
@@ -109,7 +130,7 @@ class SearchState {
       if (!running.signal.aborted) this.fail(asProblem(error), cursor);
       return null;
     } finally {
-      if (!running.signal.aborted) this.busy = false;
+      if (!running.signal.aborted) this.busy = this.isOld = false;
     }
   }
 
@@ -118,12 +139,14 @@ class SearchState {
     if (cursor !== null) return;
     // Old hits under a new query would be taken for its results.
     this.hits = [];
+    this.absent = [];
+    this.isUnlikely = false;
     this.next = null;
     this.done = false;
   }
 
-  private page(cursor: string | null): object {
-    return { ...question(this.params), ...(cursor ? { cursor } : {}) };
+  private page(cursor: string | null, limit: number): object {
+    return { ...question(this.params, limit), ...(cursor ? { cursor } : {}) };
   }
 }
 
@@ -140,6 +163,6 @@ function authorsOf(hits: Hit[]): string[] {
   return [...found].sort((one, other) => other[1] - one[1] || one[0].localeCompare(other[0])).map(([name]) => name).slice(0, MAX_AUTHORS);
 }
 
-function withCursor(found: SearchContent, cursor: string | null): ListedHit[] {
-  return found.hits.map((it) => ({ ...it, cursor }));
+function listed(found: SearchContent, cursor: string | null, limit: number): ListedHit[] {
+  return found.hits.map((it) => ({ ...it, cursor, limit }));
 }

@@ -2,6 +2,7 @@
 // this only knows whether there is one, and tells the other tabs when that changes.
 
 let signedIn = $state(false);
+let ended = $state(false);
 const tabs = new BroadcastChannel("pecia.session");
 
 export function isSignedIn(): boolean {
@@ -10,6 +11,21 @@ export function isSignedIn(): boolean {
 
 export function setSignedIn(value: boolean): void {
   signedIn = value;
+}
+
+/** The server does not know this session any more. */
+export function endSession(): void {
+  signedIn = false;
+  ended = true;
+}
+
+/** Whether that happened, until `clearEnded`. */
+export function hasEnded(): boolean {
+  return ended;
+}
+
+export function clearEnded(): void {
+  ended = false;
 }
 
 /** Tell the other tabs, which then ask again who they are. */

@@ -1,6 +1,7 @@
 // Documents of spaces, through the wiki tools.
 
 import { call } from "./api";
+import { headOf } from "./highlight";
 
 export interface DocumentLink {
   kind: string;
@@ -98,6 +99,22 @@ export async function listDocuments(space: string, folder?: string): Promise<Doc
   return found;
 }
 
+/** A document by its name: the list of a space has no titles. */
+export interface NamedDocument {
+  source: string;
+  key: string;
+  name: string;
+}
+
+/** The first documents of a space, by name; none where it cannot be listed. */
+export async function documentNames(source: string): Promise<NamedDocument[]> {
+  const space = spaceOf(source) ?? "";
+  const page = await call<{ documents: DocumentEntry[] }>("wiki/list_documents", { space, limit: 1000 }).catch(() => ({ documents: [] }));
+  return page.documents
+    .filter((it) => it.kind === "document")
+    .map((it) => ({ source, key: it.path, name: withoutExtension(it.path.split("/").pop() ?? it.path).toLowerCase() }));
+}
+
 export async function history(space: string, docName: string, limit = 20): Promise<{ entries: Version[]; total: number }> {
   return call("wiki/get_history", { space, docName, limit });
 }
@@ -132,4 +149,21 @@ export function join(from: string, target: string): string {
     else if (part !== "." && part !== "") parts.push(part);
   }
   return parts.join("/");
+}
+
+const TEMPLATES = /(^|\/)templates\//;
+
+export function isTemplate(path: string): boolean {
+  return TEMPLATES.test(path);
+}
+
+/** What the reader calls a document: the heading that it begins with, else its title. */
+export function titleIn(text: string, title: string): string {
+  return /^\s*#[ \t]+(.+?)[ \t]*#*[ \t]*(?:\r?\n|$)/.exec(text.slice(headOf(text).length))?.[1]?.replace(/[*_`]/g, "") || title;
+}
+
+/** Who made a version, for its label. */
+export function writerOf(version: Version): { of: "agent" | "person" | "original"; name: string } {
+  if (version.contributors[0]?.id === "file-system") return { of: "original", name: "another program" };
+  return { of: isAgent(version) ? "agent" : "person", name: version.author };
 }

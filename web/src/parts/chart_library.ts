@@ -31,7 +31,7 @@ export function draw(host: HTMLElement, it: Drawing): uPlot {
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
       scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
       axes: [
-        { ...axis, grid: { show: false }, values: (_, splits) => splits.map((value) => CLOCK.format(value * 1000)) },
+        { ...axis, grid: { show: false }, values: (_, splits) => splits.map((value) => CLOCK.format(value * 1000)).map((text, at, all) => (text === all[at - 1] ? "" : text)) },
         { ...axis, size: 56, values: (_, splits) => splits.map((value) => label(value, it.unit)) },
       ],
       series: [

@@ -1,5 +1,13 @@
 // What is done to a rendered document in place: found words are marked, code is coloured.
 
+/** Put a rendered text into its place, from the side that its letters begin at. */
+export function fill(host: HTMLElement, text: DocumentFragment): void {
+  host.replaceChildren(text);
+  // Chromium does not look again at a direction that was `auto` before the text came.
+  host.dir = "";
+  host.dir = "auto";
+}
+
 export function markWords(host: HTMLElement, words: string[]): void {
   if (!words.length) return;
   const escaped = words.map((it) => it.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));

@@ -44,7 +44,7 @@ export async function loadDocument(source: string, key: string, seq: number | nu
     original: sameOrigin((await hit)?.url ?? null),
     origin: originOf((await hit) ?? { source_id: source }),
   });
-  if (space !== null) {
+  if (space !== null && /\.(md|mdx|markdown)$/i.test(key)) {
     const past = history(space, withoutExtension(key), 5).catch(() => ({ entries: [], total: 0 }));
     const wiki = await readDocument(space, key);
     const { entries, total } = await past;

@@ -1,0 +1,185 @@
+"""What somebody does on an ordinary day with the handbook: finds, reads, writes, compares."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, Route, expect
+
+from tests.web.conftest import ROOT, Installed
+from tests.web.lake_server import LakeServer
+from tests.web.test_console import serve
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+READ = "#/read?source=wiki%3Ahandbook&key="
+
+
+@pytest.fixture(scope="module")
+def handbook(
+    installed: Installed, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LakeServer]:
+    home = tmp_path_factory.mktemp("day")
+    folder = home / "handbook"
+    shutil.copytree(ROOT / "examples/handbook", folder)
+    _write_long(folder / "notes/long.md")
+    manifest = f"handbook={folder}/cascade/manifest.json"
+    words = ["start", str(folder)]
+    for url in serve(installed, home, words, PECIA_CASCADE_MANIFESTS=manifest):
+        it = LakeServer(url, folder, "")
+        it.can_find("quarantine")
+        yield it
+
+
+def _write_long(path: Path) -> None:
+    parts = (f"## Part {it}\n\nThe text of part {it}.\n\nAnother paragraph." for it in range(60))
+    path.write_text("---\ntitle: Long\n---\n\n# Long\n\n" + "\n\n".join(parts) + "\n")
+
+
+def test_the_palette_has_its_look_and_what_was_typed_before_it_was_there(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page)
+    expect(page.get_by_role("heading", name="Recent documents")).to_be_visible()
+
+    waiting: list[Route] = []
+    page.route("**/assets/Palette-*.js", lambda it: waiting.append(it))
+    with page.expect_request("**/assets/Palette-*.js"):
+        page.keyboard.press("Control+k")
+    page.keyboard.type("tracker")
+    waiting[0].continue_()
+    palette = page.get_by_role("dialog", name="Command palette")
+    expect(palette).to_have_css("width", "640px")
+    expect(page.get_by_role("combobox")).to_have_value("tracker")
+    expect(page.get_by_role("option").filter(has_text="tracker-outage.md")).to_be_visible()
+
+
+def test_half_a_word_finds_a_document_by_its_name(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page)
+    expect(page.get_by_role("heading", name="Recent documents")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("batt")
+    first = page.get_by_role("option").first
+    expect(first).to_contain_text("battery-safety")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Battery safety", level=1)).to_be_visible()
+
+
+def test_what_is_asked_while_one_types_is_half_a_page_and_the_rest_follows(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page, "#/search")
+    limits: list[int] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/lake/search_content"):
+            asked: dict[str, Any] = json.loads(request.post_data or "{}")
+            limits.append(asked["limit"])
+
+    page.on("request", note)
+    page.get_by_role("searchbox").first.fill("bike")
+    # Where embeddings came between the two pages, a hit of the first is on the second as well.
+    both_pages = re.compile(r"The first (1[1-9]|20) hits")
+    expect(page.get_by_role("status").first).to_have_text(both_pages)
+    assert limits == [10, 10]
+    limits.clear()
+    page.get_by_role("searchbox").first.press("Enter")
+    expect(page.get_by_role("status").first).to_have_text(both_pages)
+    handbook.open(page, "#/search?q=pack")
+    expect(page.get_by_role("status").first).to_have_text(re.compile("hits? in"))
+    assert set(limits) == {20}
+
+
+def test_a_query_typed_slowly_is_one_thing_that_somebody_did(
+    handbook: LakeServer, page: Page
+) -> None:
+    for query in ("dynamo", "dynamo lamp", "dynamo lamp flickers"):
+        handbook.call("lake/search_content", query=query)
+    handbook.open(page)
+    activity = page.get_by_role("region", name="Activity")
+    expect(activity).to_contain_text("dynamo lamp flickers")
+    expect(activity.get_by_text("dynamo")).to_have_count(1)
+
+
+def test_a_word_found_inside_a_link_is_marked_and_no_tag_is_shown(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page, "#/search?q=stolen+bike")
+    hit = page.locator("article.hit").first
+    expect(hit.locator("mark").first).to_be_visible()
+    expect(page.locator("main")).not_to_contain_text("mark>")
+
+
+def test_a_passage_does_not_repeat_its_heading_and_says_where_it_was_cut(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page, "#/search?q=how+long+does+a+pack+stay+in+quarantine")
+    passage = page.locator(".passage").filter(has=page.get_by_role("link", name="Quarantine")).first
+    text = passage.locator("p").inner_text()
+    assert not text.startswith("Quarantine ·"), text
+    assert ": ·" not in text
+    assert text.rstrip().endswith((".", "…", ":")), text
+
+
+def test_a_concept_shows_what_holds_beside_who_disagrees(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/cascade")
+    expect(page.get_by_role("heading", name="Wax instead of oil")).to_be_visible()
+    decision = page.get_by_role("region", name="Decision")
+    expect(decision).to_contain_text("Drip wax on my own bike")
+    dissent = decision.get_by_role("list", name="Who disagrees")
+    expect(dissent.get_by_role("listitem")).to_have_count(2)
+    expect(dissent).to_contain_text("company disagrees")
+    for raw in ("{#", "type:", "tags:"):
+        expect(page.get_by_role("article")).not_to_contain_text(raw)
+    decision.get_by_role("link", name="notes/stand-3").click()
+    expect(page.get_by_role("heading", name="My stand")).to_be_visible()
+
+
+def test_a_dialog_that_adds_is_cancelled_not_kept(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/memories")
+    page.get_by_role("button", name="Remember something").click()
+    dialog = page.get_by_role("dialog", name="Remember something")
+    expect(dialog.get_by_role("button", name="Keep")).to_have_count(0)
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_have_count(0)
+
+
+@pytest.mark.parametrize("key", ["nowhere.md", "nowhere.txt"])
+def test_a_document_that_is_not_there_can_be_searched_for(
+    handbook: LakeServer, page: Page, key: str
+) -> None:
+    handbook.open(page, READ + key)
+    expect(page.get_by_role("heading", name="You cannot open this")).to_be_visible()
+    page.get_by_role("link", name="Search for it").click()
+    expect(page.get_by_role("searchbox").first).to_have_value(key)
+
+
+def test_the_history_names_the_document_by_its_title(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/history?space=handbook&doc=safety%2Fbattery-safety")
+    expect(page.get_by_role("heading", name="History of Battery safety")).to_be_visible()
+
+
+def test_the_preview_shows_the_place_that_is_being_written(
+    handbook: LakeServer, browser: Browser
+) -> None:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    handbook.sign_in(page)
+    handbook.open(page, "#/edit?space=handbook&doc=notes%2Flong")
+    preview = page.get_by_role("complementary", name="Preview")
+    expect(preview.get_by_role("heading", name="Part 0")).to_be_in_viewport()
+    page.get_by_role("textbox", name="Source of long").focus()
+    page.keyboard.press("ControlOrMeta+End")
+    expect(preview.get_by_role("heading", name="Part 59")).to_be_in_viewport()
+    page.keyboard.press("ControlOrMeta+Home")
+    expect(preview.get_by_role("heading", name="Part 0")).to_be_in_viewport()
+    page.close()
+
+
+def test_the_list_of_tools_leads_to_each_toolset(handbook: LakeServer, page: Page) -> None:
+    page.goto(f"{handbook.url}/api/v1/docs")
+    page.get_by_role("navigation", name="Toolsets").get_by_role("link", name="wiki").click()
+    expect(page.get_by_role("heading", name="wiki", exact=True)).to_be_in_viewport()
