@@ -69,6 +69,14 @@ async def test_a_child_killed_between_two_files_costs_nothing(extractor: FileExt
     assert (await extractor.extract(NOTE, name="rules.md")).status is ExtractionStatus.OK
 
 
+async def test_a_child_without_files_ends_and_the_next_file_has_another() -> None:
+    async with open_extractor(ExtractionLimits(children=1, idle_s=3)) as found:
+        await found.extract(NOTE, name="rules.md")
+        (child,) = children()
+        await anyio.to_thread.run_sync(child.wait, 60)
+        assert (await found.extract(NOTE, name="rules.md")).status is ExtractionStatus.OK
+
+
 async def test_a_child_killed_among_several_files_costs_none_of_them(
     extractor: FileExtractor,
 ) -> None:

@@ -1,6 +1,8 @@
 """Killed at any named point, a live document keeps every word that was said to be stored, once."""
 
+import os
 import random
+import signal
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -50,9 +52,19 @@ async def victim(
             tasks.start_soon(hear, process.stdout, said, listening)
             with anyio.fail_after(60):
                 await listening.wait()
-            yield said
+            try:
+                yield said
+            except BaseException:
+                # Whoever fails leaves a server that nobody kills; its end would be waited for.
+                kill(int(said[0].split()[2]))
+                raise
             with anyio.fail_after(60):
                 assert await process.wait() == -9, said
+
+
+def kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 async def hear(stream: ByteReceiveStream, said: list[str], listening: anyio.Event) -> None:
@@ -135,6 +147,15 @@ async def come_back(app: App, url: str, hand: LiveEditor) -> None:
                 await anyio.sleep(0.1)
             else:
                 return
+
+
+async def test_who_fails_beside_a_server_does_not_wait_for_it(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
+    with anyio.fail_after(120), pytest.raises(ExceptionGroup) as failed:
+        async with victim(database, tmp_path / "home", "never", 1):
+            raise LookupError("not there")
+    assert failed.group_contains(LookupError, match="not there")
 
 
 async def test_every_word_that_was_stored_survives_a_kill_and_none_is_doubled(

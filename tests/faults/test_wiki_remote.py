@@ -5,6 +5,7 @@ Real databases, repositories and processes; thousands of orders without processe
 exactly once, whatever was killed.
 """
 
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
@@ -17,6 +18,8 @@ from typing import Any
 import anyio
 import orjson
 import pytest
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pecia.app.app import App
 from pecia.features.wiki.remote.reconcile import SpaceReconciler
@@ -27,15 +30,17 @@ from pecia.kernel.store.cluster import Cluster, DatabaseLogins
 from tests.conftest import VISIT
 from tests.database import fresh_database
 from tests.faults.wiki_live_victim import open_here
-from tests.faults.wiki_remote_victim import POINTS, no_progress
+from tests.faults.wiki_remote_victim import POINTS, PULL_POINTS, PUSH_POINTS, no_progress
 from tests.features.wiki.git_remote import GitRemote, git
 from tests.soak import FIRST, SCHEDULES, SOAK, record
 from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 600)]
 
-STEPS = 12 if SOAK else 9
+STEPS = 9
 PATHS = ("a.md", "b.md", "d/c.md")
+MAX_LINE_BYTES = 10_000
+MAX_PUSHES = 5
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +48,50 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Node:
-    """A server of its own, with one space for each schedule."""
+    """A server of its own, with one space for each schedule, and a process of it to be killed."""
 
     app: App
     ana: Caller
     logins: DatabaseLogins
     home: Path
+    victim: Process | None = None
+
+    async def sync_until_killed(self, **order: Json) -> bool:
+        """Whether it was killed. One that lived is used again: its start is most of its cost."""
+        if self.victim is None:
+            it = self.logins
+            given: Json = {
+                "owner": it.owner,
+                "app": it.app,
+                "system": it.system,
+                "home": str(self.home),
+            }
+            command = warm.module("tests.faults.wiki_remote_victim")
+            self.victim = await anyio.open_process(command, stderr=None)
+            await self._tell(self.victim, given)
+        await self._tell(self.victim, order)
+        assert self.victim.stdout is not None
+        said = BufferedByteReceiveStream(self.victim.stdout)
+        try:
+            with anyio.fail_after(120):
+                while await said.receive_until(b"\n", MAX_LINE_BYTES) != b"done":
+                    pass
+        except anyio.IncompleteRead:
+            await self.victim.aclose()
+            self.victim = None
+            return True
+        return False
+
+    async def _tell(self, process: Process, what: Json) -> None:
+        assert process.stdin is not None
+        await process.stdin.send(orjson.dumps(what) + b"\n")
+
+    async def close(self) -> None:
+        if self.victim is not None:
+            self.victim.kill()
+            await self.victim.aclose()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +113,6 @@ class Replica:
     async def sync(self) -> None:
         reconciler = find_service(self.node.app.features, SpaceReconciler)
         await reconciler.sync(self.node.ana.tenant_id, f"wiki:{self.name}", no_progress)
-
-    async def sync_until_killed(self, point: str, hit: int, seed: int) -> bool:
-        """In a process of its own; whether it was killed."""
-        logins = self.node.logins
-        given: dict[str, Json] = {"owner": logins.owner, "app": logins.app, "system": logins.system}
-        given |= {"home": str(self.node.home), "source_id": f"wiki:{self.name}", "seed": seed}
-        command = warm.module("tests.faults.wiki_remote_victim", point, str(hit))
-        with anyio.fail_after(120):
-            done = await anyio.run_process(command, input=orjson.dumps(given), check=False)
-        return b"done" not in done.stdout.splitlines()
 
     def files(self) -> dict[str, str]:
         return {
@@ -118,36 +149,58 @@ class Schedule:
         elif what < 0.65:
             await replica.sync()
         else:
-            point = POINTS[(self.seed + self.kills.total()) % len(POINTS)]
-            hit = self.random.choice((1, 1, 2))
-            if await replica.sync_until_killed(point, hit, self.random.randrange(1 << 30)):
-                self.kills[point] += 1
-            else:
-                self.kills["not reached"] += 1
+            await self._kill(replica)
+
+    async def _kill(self, replica: Replica) -> None:
+        """In the middle of a sync; mostly one that has something to do at that point."""
+        point = POINTS[(self.seed + self.kills.total()) % len(POINTS)]
+        if self.random.random() < 0.8:
+            if point in PULL_POINTS:
+                self._write_as_person()
+            elif point in PUSH_POINTS:
+                self._write_as_program(replica)
+        order: dict[str, Json] = {"source_id": f"wiki:{replica.name}", "point": point}
+        order |= {"hit": self.random.choice((1, 1, 1, 2)), "seed": self.random.randrange(1 << 30)}
+        was_killed = await replica.node.sync_until_killed(**order)
+        self.kills[point if was_killed else "not reached"] += 1
 
     async def _write(self, replica: Replica) -> None:
-        path = self.random.choice(PATHS)
         if self.random.random() < 0.3:
-            # Another program, without our tools.
-            place = replica.folder / path
-            place.parent.mkdir(exist_ok=True)
-            place.write_text(self._insert(place.read_text() if place.exists() else ""))
+            self._write_as_program(replica)
             return
+        path = self.random.choice(PATHS)
         now = replica.files().get(path, "")
         asked: dict[str, Json] = {"space": replica.name, "docName": path.removesuffix(".md")}
         text = self._insert(now)
         await replica.call("wiki.write_document", **asked, markdown=text, position="replace")
 
-    def _write_as_person(self) -> None:
-        """Pull, edit, push; where git has a conflict, the person takes all words of both sides."""
-        if git(self.remote.bare, "branch", "--list"):
-            self._pull_as_person()
-        place = self.remote.clone / self.random.choice(PATHS)
+    def _write_as_program(self, replica: Replica) -> None:
+        """Another program, without our tools."""
+        place = replica.folder / self.random.choice(PATHS)
         place.parent.mkdir(exist_ok=True)
         place.write_text(self._insert(place.read_text() if place.exists() else ""))
-        git(self.remote.clone, "add", "-A")
-        git(self.remote.clone, "commit", "-m", f"By hand {self.words}")
-        git(self.remote.clone, "push", "origin", "HEAD:main")
+
+    def _write_as_person(self) -> None:
+        """Pull, edit and push; once more where somebody else's push came in between, such as that
+        of a killed process, which goes on."""
+        path, words = self.random.choice(PATHS), self.words
+        for _ in range(MAX_PUSHES):
+            if git(self.remote.bare, "branch", "--list"):
+                self._pull_as_person()
+            self.words = words
+            place = self.remote.clone / path
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(self._insert(place.read_text() if place.exists() else ""))
+            git(self.remote.clone, "add", "-A")
+            git(self.remote.clone, "commit", "-m", f"By hand {self.words}")
+            try:
+                git(self.remote.clone, "push", "origin", "HEAD:main")
+            except subprocess.CalledProcessError:
+                git(self.remote.clone, "fetch", "origin", "main")
+                git(self.remote.clone, "reset", "--hard", "FETCH_HEAD")
+            else:
+                return
+        raise AssertionError("the person's push was refused every time")
 
     def _pull_as_person(self) -> None:
         git(self.remote.clone, "pull", "--no-rebase", "--no-edit", "origin", "main")
@@ -210,7 +263,11 @@ async def open_node(logins: DatabaseLogins, home: Path) -> AsyncGenerator[Node]:
     async with open_here(logins, home) as app:
         ana = await app.authenticate(None, VISIT)
         assert isinstance(ana, Caller)
-        yield Node(app, ana, logins, home)
+        node = Node(app, ana, logins, home)
+        try:
+            yield node
+        finally:
+            await node.close()
 
 
 async def open_replica(node: Node, folder: Path, remote: GitRemote) -> Replica:
@@ -225,6 +282,7 @@ async def test_two_servers_a_remote_and_a_clone_converge_whatever_is_killed(
     two_databases: tuple[DatabaseLogins, ...], tmp_path: Path
 ) -> None:
     kills: Counter[str] = Counter()
+    words = 0
     one, other = two_databases
     async with open_node(one, tmp_path / "one") as a, open_node(other, tmp_path / "two") as b:
         for seed in range(FIRST, FIRST + SCHEDULES):
@@ -243,5 +301,9 @@ async def test_two_servers_a_remote_and_a_clone_converge_whatever_is_killed(
             except (AssertionError, subprocess.CalledProcessError) as error:
                 raise AssertionError(f"schedule {seed}: {error}") from error
             kills += schedule.kills
+            words += schedule.words
+            # After each, so that a run that is ended early says how far it came.
+            figures = {"schedules": seed + 1 - FIRST, "asked": SCHEDULES, "first": FIRST}
+            record("wiki-remote", {**figures, "words": words, "kills": dict(kills)})
+            shutil.rmtree(below)
     assert kills.total() > kills["not reached"]
-    record("wiki-remote", {"schedules": SCHEDULES, "first": FIRST, "kills": dict(kills)})

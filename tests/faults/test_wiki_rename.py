@@ -83,6 +83,10 @@ class Cut:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(HAND, encoding="utf-8")
 
+    def append(self, path: str) -> None:
+        with (self.folder / path).open("a", encoding="utf-8") as file:
+            file.write(HAND)
+
     def files(self) -> dict[str, str]:
         return {
             str(it.relative_to(self.folder)): it.read_text(encoding="utf-8")
@@ -120,6 +124,14 @@ def write_referrer(cut: Cut) -> None:
     cut.write(REFERRER)
 
 
+def append_to_referrer(cut: Cut) -> None:
+    cut.append(REFERRER)
+
+
+def append_to_document(cut: Cut) -> None:
+    cut.append(cut.target if (cut.folder / cut.target).exists() else SOURCE)
+
+
 def delete_document(cut: Cut) -> None:
     for it in (SOURCE, cut.target):
         (cut.folder / it).unlink(missing_ok=True)
@@ -131,6 +143,7 @@ def delete_referrer(cut: Cut) -> None:
 
 EDITS: tuple[Callable[[Cut], None], ...] = (
     *(nothing, write_source, write_target, write_referrer, delete_document, delete_referrer),
+    *(append_to_referrer, append_to_document),
 )
 
 
@@ -173,6 +186,13 @@ def check(cut: Cut, edit: Callable[[Cut], None], was: Mapping[str, str], where: 
     is_moved = cut.target in was
     if edit is nothing:
         assert files == cut.goal, where
+        return
+    if edit in (append_to_referrer, append_to_document):
+        # Their words stay, and the links are those of the outcome.
+        own = cut.target if cut.is_finished else SOURCE
+        path = REFERRER if edit is append_to_referrer else own
+        assert files == {**cut.goal, path: cut.goal[path] + HAND}, where
+        assert cut.in_history(files[path]), where
         return
     touched = {REFERRER} if edit in (write_referrer, delete_referrer) else ours
     assert others(files, touched) == others(cut.goal, touched), where

@@ -22,6 +22,7 @@ from pecia.adapters.git.repository import HistoryRepository
 from pecia.app.app import App
 from pecia.features.wiki.live.core.crdt import LiveText
 from pecia.features.wiki.live.flush import LiveFlusher
+from pecia.features.wiki.live.news import NewsQuery, fetch_news
 from pecia.features.wiki.live.store import SQL as LIVE
 from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.store import SpaceLocation
@@ -101,7 +102,7 @@ class SpaceOf:
         id_ = await flusher.make_live(place, path, 1_000_000)
         asked = {"tenant_id": place.tenant_id, "id": id_}
         async with app.store.system() as tx:
-            row = await tx.fetch_optional(LIVE["live_since"], **asked, seq=-1)
+            [row] = await fetch_news(tx, [NewsQuery(place.tenant_id, id_, -1)])
             assert row is not None
             text = LiveText(row["base"], house_id=77)
             change = text.rewrite(f"{text}{typed}\n")

@@ -6,6 +6,7 @@ signal 9, in mid-step. The points stand around the steps that could lose or doub
 """
 
 import os
+import random
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -20,7 +21,7 @@ from psycopg import AsyncConnection
 from pecia.app.app import SETTINGS, App, open_app
 from pecia.features.wiki.live import copies, document
 from pecia.features.wiki.live.copies import DocumentFiles
-from pecia.features.wiki.live.core.debounce import FlushDebounce
+from pecia.features.wiki.live.core.debounce import FlushDebounce, FlushKind
 from pecia.features.wiki.live.document import OpenDocument
 from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.live.store import CallerLiveRows, SystemLiveRows
@@ -78,7 +79,7 @@ def lay(trap: Trap) -> None:
     # A program that takes longer than this between its read and its write is not promised
     # anything. Five times the usual: a busy machine can stop a program of this test for seconds.
     copies.COPY_TTL_S = 10.0
-    FlushDebounce.is_due = always  # pyright: ignore[reportAttributeAccessIssue] - a trap
+    FlushDebounce.plan = always  # pyright: ignore[reportAttributeAccessIssue] - a trap
 
 
 def lay_at_commit(trap: Trap) -> None:
@@ -86,10 +87,10 @@ def lay_at_commit(trap: Trap) -> None:
     is_storing: ContextVar[bool] = ContextVar("is_storing", default=False)
     store, execute = OpenDocument._store, AsyncConnection[Any].execute  # pyright: ignore[reportPrivateUsage] - a trap
 
-    async def storing(*args: Any) -> None:
+    async def storing(*args: Any) -> Any:
         token = is_storing.set(True)
         try:
-            await store(*args)
+            return await store(*args)
         finally:
             is_storing.reset(token)
 
@@ -105,8 +106,12 @@ def lay_at_commit(trap: Trap) -> None:
     AsyncConnection.execute = trapped  # pyright: ignore[reportAttributeAccessIssue] - a trap
 
 
-def always(_: FlushDebounce, now: float, stamp: object, *, is_behind: bool) -> bool:
-    return is_behind
+def always(
+    _: FlushDebounce, now: float, stamp: object, *, is_behind: bool, has_copies: bool
+) -> FlushKind:
+    if not is_behind:
+        return FlushKind.READ if has_copies else FlushKind.NONE
+    return random.choice((FlushKind.READ, FlushKind.WRITE, FlushKind.WRITE))
 
 
 @asynccontextmanager

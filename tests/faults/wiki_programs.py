@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 Pause = Callable[[], None]
+PATIENCE_S = 30.0
+"""A file that is away for longer does not come back: who waited on would never end."""
 
 
 def append(file: Path, word: str, pause: Pause, _: random.Random) -> None:
@@ -79,11 +81,14 @@ def write(file: Path, word: str, dice: random.Random) -> str:
 
 
 def _read(file: Path) -> bytes:
+    begun = time.monotonic()
     while True:
         try:
             return file.read_bytes()
         except FileNotFoundError:
             # A server without exchange may have it away for a moment.
+            if time.monotonic() - begun > PATIENCE_S:
+                raise
             time.sleep(0.001)
 
 

@@ -1,8 +1,9 @@
 """A Pecia that is killed in the middle of a sync with a git remote.
 
-Run as `python -m tests.faults.wiki_remote_victim POINT HIT`, with the three logins, the home and
-the space on stdin. The HIT-th time it passes POINT it dies by signal 9; `mid_push` dies a moment
-after the push has begun, whose own process goes on. If it lives, it says `done`.
+Run as `python -m tests.faults.wiki_remote_victim`, with a line of JSON on stdin: the three logins
+and the home. Each further line is a sync: the space, a point and a hit. The hit-th time it passes
+the point it dies by signal 9; `mid_push` dies a moment after the push has begun, whose own process
+goes on. If it lives, it says `done` and waits for the next: most of what it costs is its start.
 """
 
 import os
@@ -15,8 +16,10 @@ from typing import Any
 
 import anyio
 import orjson
+from anyio.to_thread import run_sync
 
 from pecia.adapters.git.remote import RemoteBranch
+from pecia.app.app import App
 from pecia.features.wiki.history.history import SpaceHistory
 from pecia.features.wiki.remote.reconcile import SpaceReconciler
 from pecia.features.wiki.remote.store import RemoteRows
@@ -29,23 +32,26 @@ from tests.conftest import VISIT
 from tests.faults.victim import Trap, around_async, say
 from tests.faults.wiki_live_victim import open_here
 
-POINTS = (
-    "after_fetch",
-    "before_base",
-    "after_base",
-    "after_journal",
-    "before_history",
-    "after_history",
-    "after_commit",
-    "after_intent",
-    "before_push",
-    "mid_push",
-    "after_push",
-    "after_promotion",
-)
+PULL_POINTS = ("before_base", "after_base", "after_journal", "before_history", "after_history")
+PUSH_POINTS = ("after_commit", "after_intent", "before_push", "mid_push", "after_push")
+POINTS = ("after_fetch", *PULL_POINTS, *PUSH_POINTS, "after_promotion")
 
 
-def lay(trap: Trap, delay_s: float) -> None:
+class SyncTrap(Trap):
+    """One that is laid again for each sync."""
+
+    def __init__(self) -> None:
+        super().__init__("", 0)
+        self.delay_s: float | None = None
+        self.is_doomed = False
+
+    def lay_again(self, given: dict[str, Any]) -> None:
+        super().__init__(given["point"], given["hit"])
+        delay_s = Random(given["seed"]).uniform(0, 0.6)
+        self.delay_s = delay_s if given["point"] == "mid_push" else None
+
+
+def lay(trap: SyncTrap) -> None:
     """Stand traps around every step of a sync."""
     around_async(RemoteBranch, "fetch", trap, after="after_fetch")
     around_async(RemoteRows, "set_bases", trap, before="before_base", after="after_base")
@@ -58,26 +64,35 @@ def lay(trap: Trap, delay_s: float) -> None:
     push = RemoteBranch.push
 
     async def begun(*args: Any) -> bool:
-        if sys.argv[1] == "mid_push":
-            say("hit", "mid_push")
-            Timer(delay_s, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        if trap.delay_s is not None:
+            trap.is_doomed = True
+            Timer(trap.delay_s, os.kill, (os.getpid(), signal.SIGKILL)).start()
         return await push(*args)
 
     RemoteBranch.push = begun  # pyright: ignore[reportAttributeAccessIssue] - a trap
 
 
-async def sync(given: dict[str, Any]) -> None:
+async def sync_until_killed(trap: SyncTrap) -> None:
+    given = orjson.loads(sys.stdin.buffer.readline())
     logins = DatabaseLogins(given["owner"], given["app"], given["system"])
     async with open_here(logins, Path(given["home"])) as app:
         ana = await app.authenticate(None, VISIT)
         assert isinstance(ana, Caller)
-        reconciler = find_service(app.features, SpaceReconciler)
-        try:
-            await reconciler.sync(ana.tenant_id, given["source_id"], no_progress)
-        except PeciaError as error:
-            say("refused", error.code.name)
-        else:
+        while line := await run_sync(sys.stdin.buffer.readline):
+            asked = orjson.loads(line)
+            trap.lay_again(asked)
+            await sync(app, ana, asked["source_id"])
+            if trap.is_doomed:
+                await anyio.sleep_forever()
             say("done")
+
+
+async def sync(app: App, ana: Caller, source_id: str) -> None:
+    reconciler = find_service(app.features, SpaceReconciler)
+    try:
+        await reconciler.sync(ana.tenant_id, source_id, no_progress)
+    except PeciaError as error:
+        say("refused", error.code.name)
 
 
 async def no_progress(done: float, total: float | None, message: str | None) -> None:
@@ -85,9 +100,9 @@ async def no_progress(done: float, total: float | None, message: str | None) -> 
 
 
 def main() -> None:
-    given = orjson.loads(sys.stdin.buffer.read())
-    lay(Trap(sys.argv[1], int(sys.argv[2])), Random(given["seed"]).uniform(0, 0.6))
-    anyio.run(sync, given)
+    trap = SyncTrap()
+    lay(trap)
+    anyio.run(sync_until_killed, trap)
 
 
 if __name__ == "__main__":

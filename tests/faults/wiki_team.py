@@ -10,6 +10,7 @@ import re
 import subprocess
 import time
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import orjson
 from anyio.to_thread import run_sync
 
 from scripts.node import TOOLS, node
-from tests.faults.wiki_programs import write
+from tests.faults.wiki_programs import PATIENCE_S, write
 
 PROGRAM = Path(__file__).with_name("wiki_editors.mjs")
 WORD = re.compile(r"([a-z]\d+);")
@@ -241,13 +242,24 @@ class WikiTeam:
 
     async def settle_names(self) -> None:
         """After a kill a document has its old or its new name."""
-        read = await self.call("list_documents", limit=1000)
-        assert read is not None
-        names = {it["docName"].partition("-")[0]: it["docName"] for it in read["documents"]}
-        assert len(names) == len(read["documents"]), "no document is there under two names"
+        async with AsyncExitStack() as stack:
+            # Some programs put a file aside before they write it: then it is not there to be seen.
+            for it in self.documents:
+                await stack.enter_async_context(it.writing)
+            found = await self._list_names()
+        names = {it.partition("-")[0]: it for it in found}
+        assert len(names) == len(found), f"no document is there under two names: {found}"
         for it in self.documents:
             await self.follow(it, names[it.name.partition("-")[0]])
             it.is_settled = True
+
+    async def _list_names(self) -> list[str]:
+        with anyio.fail_after(PATIENCE_S):
+            while True:
+                read = await self.call("list_documents", limit=1000)
+                if read is not None:
+                    return [it["docName"] for it in read["documents"]]
+                await anyio.sleep(0.1)
 
 
 def words_of(text: str) -> list[str]:

@@ -76,6 +76,16 @@ async def test_a_restored_pecia_goes_on_where_the_old_one_was(
         await again.call(again.ana, "add_source", source_id="s2", protocol="upload")
 
 
+async def test_workers_of_the_original_are_none_of_the_copy(
+    house: House, empty_database: DatabaseLogins, tmp_path: Path
+) -> None:
+    with psycopg.connect(house.app.store.logins.owner, autocommit=True) as connection:
+        connection.execute("INSERT INTO jobs.procrastinate_workers DEFAULT VALUES")
+    await back_up(house.app.store.logins.system, tmp_path / "b.zip", quiet)
+    await restore(empty_database.owner, tmp_path / "b.zip", migration_parts(), quiet)
+    assert contents(empty_database.system)["jobs.procrastinate_workers"] == set()
+
+
 async def test_a_backup_taken_while_others_write_is_of_one_moment(
     house: House, empty_database: DatabaseLogins, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from pecia.adapters.git.model import CommitDraft, GitSignature
 from pecia.adapters.git.repository import HistoryRepository
-from pecia.app.composition.cascade import GitRepositories
+from pecia.app.composition.cascade_ports import GitRepositories
 from pecia.features.cascade.layers.folder import READ_BLOCK_BYTES
 from pecia.features.cascade.manifest import LayerKind, read_manifest, two_folder_manifest
 from pecia.features.cascade.ports import CascadePorts

@@ -18,7 +18,7 @@ from pygit2.enums import FileMode
 from pecia.adapters.git.fetch import GitFetchPolicy
 from pecia.adapters.http.egress_rules import EgressRules
 from pecia.adapters.http.guard import EgressGuard
-from pecia.app.composition.cascade import GitRepositories, WebFiles
+from pecia.app.composition.cascade_ports import GitRepositories, WebFiles
 from pecia.features.cascade import cascade
 from pecia.features.cascade.ports import CascadePorts
 from pecia.kernel.errors import Json

@@ -15,8 +15,7 @@ LOADED_BY_NAME = re.compile(
     r"pecia\.interfaces\.cli\..*:(add_to|COMMANDS)|pecia\.features\.ckf\.heuristic\.cues\.\w+:[A-Z_]+"
 )
 
-# The builders of features, as `module:function`.
-REGISTRATIONS = SOURCE / "pecia" / "app" / "registrations.py"
+# What is imported with its first use: builders of features and of tools, as `module:function`.
 QUOTED = re.compile(r'"([\w.]+:\w+)"')
 
 ALLOWED = {
@@ -60,8 +59,8 @@ def test_nothing_in_src_is_there_for_its_tests_alone() -> None:
         and not any(name in it.reads for it in found if it is not own)
         and not name.startswith("__")
     }
-    # Builders of features, and the programs that the package installs.
-    listed = (REGISTRATIONS, ROOT / "pyproject.toml")
+    # What is imported on demand, and the programs that the package installs.
+    listed = (*modules(), ROOT / "pyproject.toml")
     registered = {name for it in listed for name in QUOTED.findall(it.read_text(encoding="utf-8"))}
     assert {it for it in unused - registered if not LOADED_BY_NAME.fullmatch(it)} == set()
 

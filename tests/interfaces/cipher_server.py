@@ -15,7 +15,7 @@ from mcp.client.stdio import stdio_client
 from pecia.adapters.models.providers import PROVIDERS
 from pecia.app.app import SETTINGS, App, index_root, open_app
 from pecia.app.composition.chat_models import ProviderModels, build_provider_models
-from pecia.app.composition.memory import MemoryModelProvider
+from pecia.app.composition.memory_model import MemoryModelProvider
 from pecia.features.ckf.llm.quota import DailyAllowance, DailyQuota, StoredQuotaCounter
 from pecia.features.ckf.settings import CkfSettings
 from pecia.features.memory.feature import memory_feature

@@ -86,8 +86,19 @@ class Shell:
     @contextmanager
     def foreground(self, *words: object) -> Generator["subprocess.Popen[str]"]:
         """A command that goes on running. Killed at the end, should it still be there."""
+        with self._popen("-m", "pecia", *words) as process:
+            yield process
+
+    @contextmanager
+    def program(self, source: str, *words: object) -> Generator["subprocess.Popen[str]"]:
+        """The same for a program that is given as its source."""
+        with self._popen("-c", source, *words) as process:
+            yield process
+
+    @contextmanager
+    def _popen(self, *words: object) -> Generator["subprocess.Popen[str]"]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pecia", *map(str, words)],
+            [sys.executable, *map(str, words)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -21,7 +21,9 @@ def test_what_was_backed_up_is_there_again_in_a_new_home(tmp_path: Path) -> None
     made = pecia_at(old, "backup", str(file), "--keys", str(keys), "--json")
     assert json.loads(made.stdout)["rows"] > 5, made.stderr
     assert keys.stat().st_mode & 0o777 == 0o600
-    assert "b.zip exists already" in pecia_at(old, "backup", str(file)).stderr
+    refused = pecia_at(old, "backup", str(file)).stderr
+    assert "b.zip exists already" in refused
+    assert "hint: Name another file, or remove this one first" in refused
     back = pecia_at(new, "restore", str(file), "--json")
     assert json.loads(back.stdout)["rows"] == json.loads(made.stdout)["rows"], back.stderr
     listed = pecia_at(new, "call", "admin.list_groups", "--json")

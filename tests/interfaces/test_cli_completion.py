@@ -49,6 +49,7 @@ TYPED = {
     "a source": ("source crawl wik", ["source", "crawl", "wiki:notes"]),
     "a source, behind its colon": ("source crawl wiki:no", ["source", "crawl", "wiki:notes"]),
     "a source after a flag": ("search --source wiki:n", ["search", "--source", "wiki:notes"]),
+    "an author": ("search --author walt", ["search", "--author", "walter"]),
     "a space": ("space set no", ["space", "set", "notes"]),
     "a user": ("user set walte", ["user", "set", "walter"]),
     "a file, where we know nothing": ("ckf compile wheel", ["ckf", "compile", "wheels.md"]),

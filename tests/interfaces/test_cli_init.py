@@ -9,7 +9,7 @@ import subprocess
 import sys
 import termios
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from socket import create_server
@@ -79,9 +79,9 @@ class User:
     @property
     def env(self) -> dict[str, str]:
         path = os.environ["PATH"]
-        return {"PATH": path, "HOME": str(self.home), "PECIA_HOME": str(self.home / "data")}
+        return {"PATH": path, "HOME": str(self.home), "XDG_DATA_HOME": str(self.home / "data")}
 
-    def run(self, *words: object) -> Ended:
+    def run(self, *words: object, env: Mapping[str, str] | None = None) -> Ended:
         """A command that nobody could answer."""
         done = subprocess.run(
             pecia(*words),
@@ -89,7 +89,7 @@ class User:
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
-            env=self.env,
+            env={**self.env, **(env or {})},
             cwd=self.home,
         )
         return Ended(done.returncode, done.stdout, done.stderr)
@@ -151,6 +151,42 @@ def test_every_editor_that_is_there_gets_our_entry(ana: User) -> None:
     assert ana.json("vscode") == {"servers": {"pecia": {"type": "stdio", **OURS}}}
     assert tomllib.loads(ana.text("codex")) == {"mcp_servers": {"pecia": OURS}}
     assert ana.note["editors"] == list(FILES)
+
+
+def test_a_home_of_ones_own_is_part_of_the_entry_and_is_taken_out_with_it(ana: User) -> None:
+    ana.have(*FILES)
+    ana.write("cursor", '{"mcpServers": {"x": {}} } // mine')
+    ana.write("codex", '# mine\n[mcp_servers.x]\ncommand = "x"\n')
+    before = ana.files()
+    home = str(ana.home / "data" / "other")
+    named = {"PECIA_HOME": home}
+    assert ana.run("init", "--no-skill", env=named).code == 0
+    entry = {**OURS, "env": named}
+    assert ana.json("claude") == {"mcpServers": {"pecia": entry}}
+    assert ana.json("vscode") == {"servers": {"pecia": {"type": "stdio", **entry}}}
+    assert tomllib.loads(ana.text("codex"))["mcp_servers"]["pecia"] == entry
+    again = ana.run("init", "--no-skill", "--json", env=named)
+    assert set(again.by_editor.values()) == {"unchanged"}
+    # What an editor starts finds that home, whatever its own environment is.
+    refused = ana.run("mcp", env=named)
+    assert f"no server is running for {home}" in refused.err + refused.out
+    undone = ana.run("init", "--undo", "--json", env=named)
+    assert set(undone.by_editor.values()) == {"removed"}
+    assert {name: it for name, it in ana.files().items() if name in before} == before
+    assert not (ana.home / FILES["claude"]).exists()
+
+
+def test_an_entry_follows_the_home_to_the_default_and_back(ana: User) -> None:
+    ana.have("cursor", "codex")
+    named = {"PECIA_HOME": str(ana.home / "data" / "other")}
+    for env, entry in (
+        (named, {**OURS, "env": named}),
+        ({}, OURS),
+        (named, {**OURS, "env": named}),
+    ):
+        assert ana.run("init", "--no-skill", env=env).code == 0
+        assert ana.json("cursor") == {"mcpServers": {"pecia": entry}}
+        assert tomllib.loads(ana.text("codex")) == {"mcp_servers": {"pecia": entry}}
 
 
 def test_a_second_run_changes_no_file(ana: User) -> None:

@@ -24,8 +24,11 @@ def test_an_export_of_another_product_is_imported_and_found(shell: Shell) -> Non
     with zipfile.ZipFile(shell.root / "claude.zip", "w") as archive:
         archive.writestr("conversations.json", json.dumps(CLAUDE))
     counted = shell.ok("memory", "import", "claude.zip", "--dry-run", "--json").document
-    assert (counted["product"], counted["memories"], counted["imported"]) == ("Claude", 1, 0)
+    assert (counted["product"], counted["memories"], counted["imported"]) == ("Claude", 1, 1)
+    assert shell.ok("memory", "list", "--json").document["memories"] == []
     assert shell.ok("memory", "import", "claude.zip", "--json").document["imported"] == 1
+    again = shell.ok("memory", "import", "claude.zip", "--dry-run", "--json").document
+    assert (again["imported"], again["skipped"]) == (0, 1)
     found = shell.ok("memory", "search", "where is the office", "--json").document["results"]
     assert found[0]["text"] == "We moved the office to Lyon."
 
@@ -58,3 +61,11 @@ def test_forgetting_what_is_not_there_fails(shell: Shell) -> None:
     [held] = shell.ok("memory", "list", "--json").document["memories"]
     both = shell.run("memory", "forget", held["id"], unknown, "--yes", "--json")
     assert (both.code, both.document["deleted"]) == (1, [held["id"]])
+
+
+def test_a_text_of_several_lines_is_printed_as_text(shell: Shell) -> None:
+    shell.ok("remember", "The office is in Lyon.")
+    page = shell.ok("memory", "page", "--json").document["text"]
+    assert "\n" in page.strip()
+    for words in (("memory", "page"), ("--plain", "memory", "page")):
+        assert page[page.index("# Memories") :] in shell.ok(*words).out

@@ -112,6 +112,7 @@ MISTAKES = [
     wrong("token make ci --scopes all", "'all'", "read|write|admin", "pecia token make --help"),
     wrong("source grant wiki:notes user:bo king", "'king'", "reader|writer|owner"),
     refused("user list", "AUTH_REQUIRED", "PECIA_TOKEN", PECIA_TOKEN="peciapat_nonsense"),
+    refused("tenant delete local --yes", "'local' is the tenant of this", "pecia stop"),
     refused("source remove wiki:notes", "not a terminal", "pecia source remove wiki:notes --yes"),
     refused("space remove notes", "not a terminal", "pecia space remove notes --yes"),
     refused("token revoke 1234", "not a terminal", "pecia token revoke 1234 --yes"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pecia.kernel.corpus.keyword.directory import IndexDirectory
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.interfaces.shell import Shell, opened_shell
 from tests.interfaces.test_cli_commands import external
@@ -116,6 +117,32 @@ def test_a_crawl_that_waits_for_a_worker_says_so_and_ends_when_one_is_there(shel
             for pid in children(shell.lock.pid):
                 os.kill(pid, signal.SIGCONT)
             assert waits.wait(LONGEST_S) == 0
+
+
+def test_a_crawl_is_waited_for_until_keyword_search_finds_its_files(shell: Shell) -> None:
+    started(shell)
+    docs = shell.folder("docs")
+    shell.ok("source", "add", "docs", "--folder", docs)
+    until(lambda: conditions(shell) == {"up_to_date"})
+    [tenant] = [it for it in (shell.home / "index").iterdir() if it.is_dir()]
+    index = IndexDirectory(tenant)
+    with index.request_lock():
+        held = until(index.lock)
+    (docs / "b.md").write_text("# Otter\n")
+    with shell.foreground("source", "crawl", "docs", "--wait") as waits:
+        assert waits.stderr is not None
+        said = waits.stderr.readline()
+        assert "the files are read; waiting until keyword search finds them" in said
+        found = shell.ok("source", "status", "docs", "--json").document
+        assert (found["state"], found["condition"]) == ("done", "indexing")
+        assert found["index_lag"] > 0
+        assert waits.poll() is None
+        held.close()
+        assert waits.wait(LONGEST_S) == 0
+    search = ("call", "lake.search_content", "--query", "otter", "--mode", "lexical", "--json")
+    hits = shell.ok(*search).document["hits"]
+    assert [it["key"] for it in hits] == ["b.md"]
+    assert shell.ok("source", "status", "docs", "--json").document["condition"] == "up_to_date"
 
 
 WRITE = '{"docName": "c", "markdown": "a third heron", "position": "replace"}'

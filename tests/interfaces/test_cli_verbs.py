@@ -61,7 +61,8 @@ def on_a_terminal(shell: Shell, *words: str, env: dict[str, str] | None = None) 
 
 def test_search_gives_title_place_and_passage_in_one_shape(shell: Shell) -> None:
     found = shell.ok("search", "spoke", "wobble", "--json").document
-    assert {*found} == {"query", "hits", "unlikely", "more", "next_cursor", "degraded"}
+    fields = {"query", "hits", "unlikely", "absent", "more", "next_cursor", "degraded"}
+    assert {*found} == fields
     hit = found["hits"][0]
     assert {*hit} == {
         *("title", "source", "path", "uri", "page", "passage", "matches", "rank", "match"),
@@ -71,6 +72,19 @@ def test_search_gives_title_place_and_passage_in_one_shape(shell: Shell) -> None
     marked = [hit["passage"][start:end] for start, end in hit["matches"]]
     assert marked == ["spoke", "wobble"]
     assert "mark>" not in hit["passage"]
+
+
+def test_search_finds_what_one_author_wrote(shell: Shell) -> None:
+    written = {"docName": "lamps", "markdown": "A lamp by the wheels.", "position": "replace"}
+    shell.ok("call", "wiki.write_document", "--args", json.dumps(written))
+
+    def found(author: str) -> set[str]:
+        done = shell.run("search", "wheels", "--author", author, "--json")
+        return {it["path"] for it in done.document["hits"]}
+
+    assert found("person") == {"lamps.md"}
+    assert found("agent") == set()
+    assert "--author" in shell.ok("search", "--help").out
 
 
 def test_a_word_that_is_nowhere_is_said_to_be_and_is_an_exit_code(shell: Shell) -> None:
@@ -100,6 +114,14 @@ def test_in_a_pipe_a_hit_is_one_line(shell: Shell) -> None:
     assert (place, page, title) == ("wiki:notes/wheels.md", "", "Wheels")
     assert "Tighten the spoke opposite the wobble." in passage
     assert shell.ok("search", "spoke", "--limit", "1", "--plain").out.splitlines() == [line]
+
+
+def test_a_document_is_printed_as_text_without_control_characters(shell: Shell) -> None:
+    (shell.root / "notes" / "paint.md").write_text("# Paint\n\n\tone\x1b[31m\ntwo\n")
+    words = ("call", "wiki.read_document", "--path", "paint.md")
+    assert "# Paint\n\n\tone\\u001b[31m\ntwo\n" in shell.ok(*words).out
+    shown = on_a_terminal(shell, *words).replace("\r\n", "\n")
+    assert "# Paint\n\n\tone\\u001b[31m\ntwo\n" in shown
 
 
 def test_a_terminal_shows_matches_in_colour_unless_told_not_to(shell: Shell) -> None:
@@ -193,6 +215,15 @@ def test_what_somebody_else_wrote_meanwhile_is_not_overwritten(shell: Shell) -> 
     assert Path(draft).read_text() == WHEELS + "Mine.\n"
     Path(draft).unlink()
     file.write_text(WHEELS)
+
+
+def test_who_may_not_write_is_refused_before_the_editor_opens(shell: Shell) -> None:
+    made = shell.ok("token", "make", "reader", "--scopes", "read", "--json").document
+    opened = shell.root / "opened"
+    env = {"EDITOR": f"touch {opened}", "PECIA_TOKEN": made["token"]}
+    refused = shell.run("edit", "wheels", "--json", env=env)
+    assert refused.document["error"]["code"] == "FORBIDDEN"
+    assert not opened.exists()
 
 
 def test_an_editor_that_fails_writes_nothing(shell: Shell) -> None:

@@ -20,6 +20,7 @@ from pecia.app.app import App
 from pecia.interfaces.http.app import HttpMount
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.server import ListenAddress, serve_http
+from pecia.interfaces.mcp.on_demand import mount_mcp_on_demand
 from pecia.kernel.errors import Conflict, NotFound
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.interfaces.probe_feature import Probe
@@ -259,6 +260,54 @@ async def test_a_call_that_does_not_finish_in_time_is_cut_off_and_audited(
         async with made.app.store.system() as tx:
             rows = await tx.fetch_all("SELECT status FROM kernel.audit WHERE tool = 'probe.wait'")
         assert rows == [{"status": "cancelled"}]
+
+
+async def test_who_only_listens_does_not_hold_up_a_stop(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
+    client = {"name": "test", "version": "1"}
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    ask = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}
+    accept = {"accept": "application/json, text/event-stream"}
+    is_complete: list[bool] = []
+
+    async def listen(url: str, headers: dict[str, str], is_open: anyio.Event) -> None:
+        async with (
+            httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http,
+            http.stream("GET", "/mcp", headers={**headers, "accept": "text/event-stream"}) as got,
+        ):
+            is_open.set()
+            async for _ in got.aiter_raw():
+                pass
+            is_complete.append(True)
+
+    async with (
+        open_unserved(database, tmp_path / "home", shutdown_grace_s="300") as made,
+        anyio.create_task_group() as tasks,
+    ):
+        with anyio.fail_after(30):
+            async with serve_http(made.app, port=0, annexes=[mount_mcp_on_demand]) as where:
+                headers = bearing(made.tokens["north", "ana"])
+                async with httpx.AsyncClient(base_url=where.url, trust_env=False) as http:
+                    begun = await http.post("/mcp", json=ask, headers={**headers, **accept})
+                headers["mcp-session-id"] = begun.headers["mcp-session-id"]
+                is_open = anyio.Event()
+                tasks.start_soon(listen, where.url, headers, is_open)
+                await is_open.wait()
+    assert is_complete == [True]
+
+
+async def test_a_long_call_is_refused_under_its_id_also_where_mcp_opens_on_demand(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "x" * 30_000}}
+    async with (
+        open_unserved(database, tmp_path / "home", body_limit_bytes="20000") as made,
+        serve_http(made.app, port=0, annexes=[mount_mcp_on_demand]) as where,
+        httpx.AsyncClient(base_url=where.url, trust_env=False) as http,
+    ):
+        refused = await http.post("/mcp", json=call, headers=bearing(made.tokens["north", "ana"]))
+    assert (refused.status_code, refused.json()["id"]) == (413, 7)
 
 
 async def test_a_server_that_is_cancelled_ends_in_order(

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from pecia.app.connectors import CONNECTORS
 from pecia.app.operator.allowlist import AllowlistChange, disallow
 from pecia.app.operator.session import OperatorSession
 from pecia.app.operator.tenants import add_tenant
-from pecia.features.lake.crawl.crawler import parse_config
 from pecia.features.lake.credentials import SourceCredentials
+from pecia.features.lake.model import parse_config
 from pecia.features.wiki.config.files import ConfigFiles
 from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.space_recovery import SpaceRecovery
@@ -213,18 +214,26 @@ def after(owner: type, name: str, monkeypatch: pytest.MonkeyPatch, act: Callable
     """Act once, right after the next call of a method that goes well."""
     real = getattr(owner, name)
 
-    async def traced(*given: Any, **named: Any) -> Any:
-        result = await real(*given, **named)
+    def act_once() -> None:
         monkeypatch.setattr(owner, name, real)
         act()
+
+    async def traced(*given: Any, **named: Any) -> Any:
+        result = await real(*given, **named)
+        act_once()
         return result
 
-    monkeypatch.setattr(owner, name, traced)
+    def traced_in_thread(*given: Any, **named: Any) -> Any:
+        result = real(*given, **named)
+        act_once()
+        return result
+
+    monkeypatch.setattr(owner, name, traced if iscoroutinefunction(real) else traced_in_thread)
 
 
 MOMENTS = {
     "checked": (SpaceRoots, "require"),
-    "configured": (ConfigFiles, "load_effective"),
+    "configured": (ConfigFiles, "read_texts"),
     "looked": (SpaceSync, "_sync"),
 }
 CALLS: dict[str, dict[str, Any]] = {

@@ -21,6 +21,10 @@ SELECT a.tenant_id, a.id, a.source_id, a.is_source, a.files, a.chunks,
 -- name: jobs
 SELECT key, id FROM kernel.job WHERE tenant_id = ANY (%(tenants)s::uuid[]);
 
+-- name: date_source
+UPDATE kernel.source SET last_indexed_at = to_timestamp(%(moment)s)
+ WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s;
+
 -- name: act
 SELECT law.act(%(credential)s, %(statements)s, %(keep)s);
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, LiteralString, Protocol, TypeAlias, cast
+from zlib import crc32
 
 import psycopg
 
@@ -174,6 +175,20 @@ class SystemPath:
 
     def do(self, names: Names, write: Write) -> None:
         self._run([house_statement(names, write)])
+
+    def date_sources(self, names: Names, world: World) -> None:
+        """The time of each source that is switched on, as its crawl would move it: with any file,
+        whoever may see it."""
+        for tenant in world.tenants:
+            for source in (it for it, on in tenant.source.items() if on.enabled):
+                files = [
+                    (at, it.size_bytes, it.texts)
+                    for at, it in tenant.file.items()
+                    if at[0] == source
+                ]
+                found = {"tenant_id": names.tenant(tenant.name), "source_id": source}
+                moment = crc32(repr(sorted(files)).encode())
+                self._system.execute(SQL["date_source"], {**found, "moment": moment})
 
     def learn_principals(self, names: Names) -> None:
         for tenant_id, principal_id, text in self._all("principals", names):

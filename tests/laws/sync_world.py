@@ -11,6 +11,7 @@ from pecia.features.wiki.remote.core.plan import (
     FileRename,
     SyncPlan,
     ThreeStates,
+    kept_share,
     line_similarity,
     plan_sync,
 )
@@ -67,7 +68,7 @@ class Replica:
             self.promote(tip)
             yield "promoted"
             states = ThreeStates(self.base, dict(self.files), theirs, self.conflicts)
-            plan = plan_sync(states, line_similarity)
+            plan = plan_sync(states, line_similarity, kept_share)
             yield from self._pull(plan, theirs)
             intent = self._prepare(remote, tip, theirs)
             if intent is None:

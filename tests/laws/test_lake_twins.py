@@ -65,6 +65,7 @@ def told(
 ) -> list[Said | list[Said]]:
     world = World([tenant])
     names = shore.load(world, Random(0))
+    shore.house.date_sources(names, world)
     shore.settle(world, names)
     return shore.portal.call(ask_all, Inside(shore.app), bearer(names, credential), asked)
 

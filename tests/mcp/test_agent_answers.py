@@ -184,7 +184,8 @@ async def test_an_answer_says_how_likely_it_answers_and_that_nothing_here_does(
     assert right["structuredContent"]["hits"][0]["match"] > 0.3
     assert not text_of(right).startswith("Nothing here")
     assert wrong["structuredContent"]["unlikely"] is True
-    assert text_of(wrong).startswith("Nothing here seems to answer this. Nearest:\n\n[1] ")
+    assert text_of(wrong).startswith("No text here has: treaty, ended, war, spanish, succession.")
+    assert "\n\nNothing here seems to answer this. Nearest:\n\n[1] " in text_of(wrong)
 
 
 async def test_download_links_come_when_they_are_asked_for_one_per_file(shore: ServedLake) -> None:
@@ -214,10 +215,25 @@ async def test_a_row_of_a_table_comes_with_the_header(shore: ServedLake) -> None
         assert "| person377 |" in read
 
 
-async def test_a_file_is_read_to_its_end_in_parts_that_say_how_to_go_on(shore: ServedLake) -> None:
+async def test_words_that_nothing_has_are_told(shore: ServedLake) -> None:
+    talk = shore.served.talk
+    answer = await ask(talk, "search_content", query="check the rim with the zeppelin gauge")
+    assert answer["structuredContent"]["absent"] == ["zeppelin"]
+    assert text_of(answer).startswith("No text here has: zeppelin.\n")
+    known = await ask(talk, "search_content", query="check the rim with the gauge")
+    assert "absent" not in known["structuredContent"]
+    said = text_of(await ask(talk, "ask", question="check the rim with the zeppelin gauge"))
+    assert "No text here has: zeppelin." in said
+    assert "Passages that answer" not in said
+
+
+@pytest.mark.parametrize("path", [DESK, "/mcp/all"])
+async def test_a_file_is_read_to_its_end_in_parts_that_say_how_to_go_on(
+    shore: ServedLake, path: str
+) -> None:
     uri, start, read = "pecia://file/docs/guides/3.md", 0, ""
     for _ in range(30):
-        answer = await ask(shore.served.talk, "read", uri=uri, start=start, max_tokens=300)
+        answer = await ask(shore.served.talk, "read", path, uri=uri, start=start, max_tokens=300)
         assert "structuredContent" not in answer
         head, _, body = text_of(answer).partition("\n\n")
         assert head.startswith(f"Guide 3\n{uri} chunks {start} to ")

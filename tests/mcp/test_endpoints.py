@@ -20,13 +20,13 @@ async def test_a_room_shows_its_own_tools_under_their_own_names(served: Served) 
 
 
 async def test_all_shows_everything_that_is_not_hidden(served: Served) -> None:
-    assert await names(served.talk, "/mcp/all") == set(served.app.full_view.tools)
+    assert await names(served.talk, "/mcp/all") == {*served.app.full_view.tools, "read"}
 
 
 async def test_readonly_shows_and_calls_only_what_changes_nothing(served: Served) -> None:
     shown = await names(served.talk, "/mcp/all/readonly")
     tools = served.app.full_view.tools
-    assert shown == {name for name, tool in tools.items() if tool.read_only}
+    assert shown == {"read", *(name for name, tool in tools.items() if tool.read_only)}
     found = await served.talk.ask("/mcp/all/readonly", "tools/call", {"name": "add_user"})
     assert found["error"]["data"]["code"] == "TOOL_NOT_FOUND"
 
@@ -124,9 +124,8 @@ async def test_a_list_holds_only_what_the_scopes_of_the_token_reach(served: Serv
     reader = served.other(await served.token("bo", ["pecia.search", "pecia.read"]))
     shown = await names(reader, "/mcp/all")
     tools = served.app.full_view.tools
-    assert shown == {
-        name for name, tool in tools.items() if tool.scope in ("pecia.search", "pecia.read")
-    }
+    reached = [it for it, tool in tools.items() if tool.scope in ("pecia.search", "pecia.read")]
+    assert shown == {"read", *reached}
 
 
 async def test_a_session_lists_the_same_tools_as_a_bare_post(served: Served) -> None:

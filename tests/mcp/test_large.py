@@ -2,12 +2,17 @@
 how to go on, and the session lives."""
 
 import json
+import shlex
 import sys
+from collections.abc import AsyncGenerator
 from hashlib import sha256
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+from mcp import ClientSession
+from mcp.client.sse import sse_client
+from mcp.shared.exceptions import MCPError
 
 from tests.conftest import VISIT
 from tests.mcp.conftest import BIT, Served
@@ -111,3 +116,39 @@ async def test_what_comes_before_an_answer_makes_it_a_stream(served: Served) -> 
     assert response.headers["content-type"].startswith("text/event-stream")
     assert talk.answer(response)["result"]
     assert talk.heard
+
+
+@pytest.fixture
+async def upstream(served: Served) -> AsyncGenerator[None]:
+    """A server at the hub whose tool `big` returns as much as it is asked for."""
+    command = shlex.join([sys.executable, str(PROGRAMS / "large_upstream.py")])
+    asked = {"server": "up", "command": command}
+    await served.app.call(served.owner, "hub.add_server", asked, VISIT)
+    yield
+    await served.app.call(served.owner, "hub.remove_server", {"server": "up"}, VISIT)
+
+
+async def test_an_answer_of_the_hub_over_sse_that_is_too_long_is_an_error_and_the_session_lives(
+    served: Served, upstream: None
+) -> None:
+    async with (
+        sse_client(f"{served.url}/sse/hub") as (reader, writer),
+        ClientSession(reader, writer) as session,
+    ):
+        await session.initialize()
+        [name] = [it.name for it in (await session.list_tools()).tools if it.name.endswith("big")]
+        with pytest.raises(MCPError, match="at most 900000"):
+            await session.call_tool(name, {"n": 700_000})
+        done = await session.call_tool(name, {"n": 400_000})
+        assert done.structured_content == {"result": "y" * 400_000}
+
+
+async def test_an_answer_over_the_limit_of_the_hub_names_it(served: Served, upstream: None) -> None:
+    talk = served.talk
+    await talk.begin("/mcp/hub")
+    tools = (await talk.ask("/mcp/hub", "tools/list", {}))["result"]["tools"]
+    [name] = [it["name"] for it in tools if it["name"].endswith("big")]
+    call = {"name": name, "arguments": {"n": 30_000_000}}
+    found = (await talk.ask("/mcp/hub", "tools/call", call))["result"]
+    assert found["isError"]
+    assert "hub.answer_bytes" in found["content"][0]["text"]

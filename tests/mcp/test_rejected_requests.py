@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import uuid4
 
@@ -9,6 +10,8 @@ import anyio
 import pytest
 from mcp import ClientSession, MCPError
 from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import JSONRPCError
 
 from pecia.kernel.identity import pat
 from tests.interfaces.raw_http import request, tell
@@ -77,10 +80,11 @@ async def test_a_name_that_the_operator_allows_is_served(serve: Serve) -> None:
     assert response.status_code == 200
 
 
-async def test_a_body_over_the_limit_is_refused(serve: Serve) -> None:
+async def test_a_body_over_the_limit_is_refused_under_its_id(serve: Serve) -> None:
     async with serve(body_limit_bytes="20000") as served:
         response = await served.talk.post("/mcp", {**CALL, "pad": "x" * 30_000})
-    assert response.status_code == 413
+    assert (response.status_code, response.json()["id"]) == (413, CALL["id"])
+    assert response.json()["error"]["data"]["code"] == "PAYLOAD_TOO_LARGE"
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/lake", "/messages"])
@@ -271,6 +275,64 @@ async def test_a_stock_client_of_the_old_transport_is_told_so_and_goes_on(served
             with pytest.raises(MCPError, match="nested too deeply"):
                 await session.call_tool("list_sources", nested(200))
             assert (await session.list_tools()).tools
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+async def test_a_call_over_the_body_limit_is_refused_on_the_stream(
+    serve: Serve, is_chunked: bool
+) -> None:
+    async with serve(body_limit_bytes="20000") as served:
+        ids = list[str]()
+        with anyio.fail_after(30):
+            async with sse_client(f"{served.url}/sse", on_session_created=ids.append) as (it, _):
+                long = json.dumps(CALL | {"params": {"name": "x" * 80_000}}).encode()
+                response = await served.talk.http.post(
+                    f"/messages?session_id={ids[0]}",
+                    content=pieces_of(long) if is_chunked else long,
+                    headers={"content-type": "application/json"},
+                )
+                assert response.status_code == 202
+                refusal = await it.receive()
+    assert not isinstance(refusal, Exception)
+    assert isinstance(refusal.message, JSONRPCError)
+    assert refusal.message.id == CALL["id"]
+    assert "longer than 20000 bytes" in refusal.message.error.message
+
+
+async def pieces_of(body: bytes) -> AsyncGenerator[bytes]:
+    for start in range(0, len(body), 9000):
+        yield body[start : start + 9000]
+
+
+@pytest.mark.parametrize("path", ["/sse", "/mcp"])
+async def test_a_stock_client_is_told_that_its_call_is_too_long_and_goes_on(
+    serve: Serve, path: str
+) -> None:
+    async with serve(body_limit_bytes="20000") as served:
+        where = sse_client if path == "/sse" else streamable_http_client
+        with anyio.fail_after(30):
+            async with (
+                where(f"{served.url}{path}") as (reader, writer),
+                ClientSession(reader, writer) as session,
+            ):
+                await session.initialize()
+                with pytest.raises(MCPError, match="longer than 20000 bytes"):
+                    await session.call_tool("list_sources", {"pad": "x" * 30_000})
+                assert (await session.list_tools()).tools
+
+
+async def test_a_call_over_the_limit_whose_id_comes_last_is_refused_by_its_post(
+    serve: Serve,
+) -> None:
+    """As the TypeScript SDK writes them. It looks at what a post returns."""
+    async with serve(body_limit_bytes="20000") as served:
+        ids = list[str]()
+        async with sse_client(f"{served.url}/sse", on_session_created=ids.append) as _:
+            late = {"method": "tools/call", "params": {"name": "x" * 30_000, "id": 3}}
+            late |= {"jsonrpc": "2.0", "id": 4}
+            response = await served.talk.post(f"/messages?session_id={ids[0]}", late)
+            assert response.status_code == 413
+            assert response.json()["error"]["data"]["code"] == "PAYLOAD_TOO_LARGE"
 
 
 async def test_a_refusal_is_not_put_on_the_stream_of_another(served: Served) -> None:

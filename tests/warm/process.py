@@ -21,6 +21,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pecia.app
+import pecia.features
 import pecia.interfaces
 
 
@@ -98,9 +100,10 @@ class Warm:
 
 
 def main(folder: Path) -> None:
-    interfaces = pkgutil.walk_packages(pecia.interfaces.__path__, "pecia.interfaces.")
-    for name in ("pecia.app.app", *(it.name for it in interfaces)):
-        importlib.import_module(name)
+    # Features too, which a server would import with their first use.
+    for package in (pecia.app, pecia.features, pecia.interfaces):
+        for it in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(it.name)
     gc.collect()
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as listener:

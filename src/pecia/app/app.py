@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapp
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -18,7 +18,6 @@ from pecia.app.connectors import load_connectors
 from pecia.app.default_caller import load_default_caller, require_local_tenant
 from pecia.app.dispatch import REMOTE_SLOT_LIMITS, Dispatcher, RequestContext
 from pecia.app.features import apply_public_access, build_features
-from pecia.app.issuers import build_verifier
 from pecia.app.local_owner import LocalOwner
 from pecia.app.plugins import PluginSettings, load_feature_plugins, refuse_clash
 from pecia.app.registrations import BUILT_IN_FEATURES
@@ -36,7 +35,6 @@ from pecia.kernel.errors import Conflict, Json, PeciaError
 from pecia.kernel.feature import Feature, find_service
 from pecia.kernel.identity import owner_token
 from pecia.kernel.identity.caller import Caller, Operator
-from pecia.kernel.identity.oidc import FetchJwks
 from pecia.kernel.jobs import Job
 from pecia.kernel.jobs.cleanup import cleanup_job
 from pecia.kernel.logs import Log
@@ -55,6 +53,9 @@ from pecia.kernel.tool.confirmation import Confirmations
 from pecia.kernel.tool.dynamic_tools import NO_DYNAMIC_TOOLS, DynamicToolList
 from pecia.kernel.tool.model import AnyTool, ToolResult
 from pecia.kernel.tool.view import ToolView, combine_tools
+
+if TYPE_CHECKING:
+    from pecia.kernel.identity.oidc import FetchJwks, TokenVerifier
 
 log = Log(__name__)
 
@@ -196,11 +197,17 @@ async def _no_restart() -> None:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, fetch: FetchJwks, report: Callable[[str], None], is_worker: bool = False
+    settings: Settings,
+    *,
+    fetch: "FetchJwks",
+    report: Callable[[str], None],
+    is_worker: bool = False,
+    shares_models: bool = False,
 ) -> AsyncGenerator[App]:
     """A migrated, running App. Closed in reverse order on exit.
 
     On a server only a worker opens the credentials of sources; no other process has their keys.
+    With `shares_models`, models run in the process of this home, if there is one.
     """
     kernel = settings.kernel
     async with AsyncExitStack() as stack:
@@ -220,7 +227,9 @@ async def open_app(
         audit_log = AuditLog(store, ensure_home(kernel) / "spool")
         stack.push_async_callback(audit_log.close)
         await audit_log.recover_abandoned()
-        embedder = await stack.enter_async_context(open_embedder(settings.part(EmbedSettings)))
+        embedder = await stack.enter_async_context(
+            open_embedder(settings.part(EmbedSettings), kernel.home if shares_models else None)
+        )
         purposes = _purposes(kernel, is_worker=is_worker)
         keys = ensure_home(kernel) / "keys.json"
         keyring = await anyio.to_thread.run_sync(_keyring, keys, purposes)
@@ -264,7 +273,7 @@ async def _compose(
     settings: Settings,
     store: Store,
     audit_log: AuditLog,
-    fetch: FetchJwks,
+    fetch: "FetchJwks",
     keyring: Keyring,
     embedder: Embedder | None,
 ) -> App:
@@ -281,7 +290,7 @@ async def _compose(
         audit_log=audit_log,
         authenticator=Authenticator(
             store,
-            build_verifier(kernel, features, fetch),
+            _build_verifier(kernel, features, fetch),
             without_token=owner,
             owner=await _local_owner(kernel),
         ),
@@ -303,10 +312,23 @@ async def _compose(
     )
 
 
+def _build_verifier(
+    kernel: KernelSettings, features: tuple[Feature, ...], fetch: "FetchJwks"
+) -> "TokenVerifier | None":
+    if kernel.oidc_issuer is None:
+        return None
+    # Lazy import: few servers have an issuer.
+    from pecia.app.issuers import build_verifier
+
+    return build_verifier(kernel, features, fetch)
+
+
 async def _local_owner(kernel: KernelSettings) -> LocalOwner | None:
     if kernel.mode != "local":
         return None
-    return LocalOwner(await anyio.to_thread.run_sync(owner_token.ensure, ensure_home(kernel)))
+    home = ensure_home(kernel)
+    token = await anyio.to_thread.run_sync(owner_token.ensure, home)
+    return await anyio.to_thread.run_sync(LocalOwner, token, home)
 
 
 def _slots(kernel: KernelSettings) -> SlotLimits:

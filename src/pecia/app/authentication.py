@@ -3,7 +3,7 @@
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -11,9 +11,12 @@ from pecia.app.local_owner import LocalOwner
 from pecia.kernel.errors import AuthRequired, Forbidden
 from pecia.kernel.identity import owner_token, pat
 from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, filter_known_scopes
-from pecia.kernel.identity.oidc import Claims, TokenVerifier, list_principals
+from pecia.kernel.identity.claims import Claims, list_principals
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
+
+if TYPE_CHECKING:
+    from pecia.kernel.identity.oidc import TokenVerifier
 
 SQL = load_queries("pecia.app")
 
@@ -38,7 +41,7 @@ class Authenticator:
     def __init__(
         self,
         store: Store,
-        verifier: TokenVerifier | None,
+        verifier: "TokenVerifier | None",
         *,
         without_token: Caller | None,
         owner: LocalOwner | None = None,

@@ -13,7 +13,7 @@ from pecia.adapters.connectors.web import WEB
 from pecia.app.composition.wiki import SPACE
 from pecia.app.plugins import CONNECTOR_GROUP, PluginError, load_entries, refuse_clash
 from pecia.features.lake.core.source_config import AddSource
-from pecia.features.lake.tools.uploads import upload_kind
+from pecia.features.lake.uploads import upload_kind
 from pecia.kernel.corpus.connector_kind import ConnectorKind, ConnectorRegistry
 
 CONNECTORS = ConnectorRegistry.of(

@@ -1,4 +1,6 @@
-"""The one path of a request: rate limit, scope, validation, deadline, audit. Knows no interface."""
+"""The one path of a request: scope, rate limit, validation, slot, deadline; audited from its begin
+to its end. Knows no interface.
+"""
 
 import logging
 import math
@@ -29,8 +31,9 @@ from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.audit.spool import AuditSpool
 from pecia.kernel.store.audit.status import AuditStatus
 from pecia.kernel.tool.call import Call, Channel, InputRequired
-from pecia.kernel.tool.model import AnyTool, CitedOutput, ToolResult
+from pecia.kernel.tool.model import AnyTool, CitedOutput, DeferredTool, ToolResult
 from pecia.kernel.tool.null_channel import NULL_CHANNEL
+from pecia.kernel.tool.on_demand import implementation, load_tools
 from pecia.kernel.tool.validate import redact_arguments, validate_arguments
 from pecia.kernel.tool.view import ToolView, full_name, may_call
 
@@ -142,9 +145,10 @@ class Dispatcher:
         context: RequestContext,
     ) -> ToolResult:
         """Run one tool for one caller. Every outcome leaves exactly one audit row."""
-        return await self.run_call(self.admit(who, view, name, arguments, context), context)
+        admitted = await self.admit(who, view, name, arguments, context)
+        return await self.run_call(admitted, context)
 
-    def admit(
+    async def admit(
         self,
         who: Caller | Operator,
         view: ToolView,
@@ -154,14 +158,15 @@ class Dispatcher:
     ) -> ToolCall:
         """Look the tool up and check the scope. A denial is audited here, all else by the call."""
         tool = view.lookup(name)
+        runs = await _load_implementation(tool) if isinstance(tool, DeferredTool) else tool
         try:
             caller = _require_tenant_caller(who)
             if tool is not None:
                 _require_scope(caller, tool.name, tool.scope, reached=may_call(caller, tool))
         except DENIAL_ERRORS as error:
-            record = _record_of_call(who, tool, name, arguments, context)
+            record = _record_of_call(who, runs, name, arguments, context)
             raise self._refuse(record, who, error, context) from None
-        return ToolCall(caller, view, name, tool, arguments)
+        return ToolCall(caller, view, name, runs, arguments)
 
     def prepare(self, call: ToolCall, context: RequestContext) -> ToolCall:
         """Take the rate limit and validate now, not when the call runs: for an interface that
@@ -358,6 +363,12 @@ class Dispatcher:
             log.exception("end of call not recorded", extra={"action": "audit"})
         for observer in self.observers:
             observer.ended(record, status, code, duration_us)
+
+
+async def _load_implementation(tool: DeferredTool) -> AnyTool:
+    if tool.group.tools is None:
+        await load_tools([tool])
+    return implementation(tool)
 
 
 async def _run_with_retry(tool: AnyTool, call: Call, parsed: BaseModel) -> object:

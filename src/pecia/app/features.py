@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from pecia.adapters.embedding.factory import open_lexicon
 from pecia.adapters.embedding.settings import EmbedSettings
 from pecia.app.connectors import load_connectors
+from pecia.app.features_on_demand import build_deferred
 from pecia.app.plugin_features import require_distinct, require_free, require_own_names
 from pecia.app.plugins import PluginSettings, describe_problem, load_feature_plugins
 from pecia.app.registrations import CONTENT_FEATURES, OVERSIGHT_FEATURES
@@ -24,7 +25,7 @@ from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.former_names import current_toolset
-from pecia.kernel.tool.model import AnyTool, ForeignTool
+from pecia.kernel.tool.model import AnyTool, DeferredTool, ForeignTool
 
 _log = Log(__name__)
 
@@ -32,7 +33,7 @@ _log = Log(__name__)
 def import_features() -> None:
     """Import the modules of every built-in feature, before a process forks."""
     for registration in (*CONTENT_FEATURES, *OVERSIGHT_FEATURES):
-        if registration.build is not None:
+        if registration.build is not None and not registration.is_deferred:
             resolve_name(registration.build)
 
 
@@ -71,9 +72,15 @@ def _add_features(
 ) -> FeatureContext:
     for registration in registrations:
         if registration.build is not None:
-            feature = resolve_name(registration.build)(context)
+            build = build_deferred if registration.is_deferred else _build_now
+            feature = build(registration, context)
             context = replace(context, features=(*context.features, feature))
     return context
+
+
+def _build_now(registration: FeatureRegistration, context: FeatureContext) -> Feature:
+    assert registration.build is not None
+    return resolve_name(registration.build)(context)
 
 
 def _build_plugins(
@@ -134,6 +141,8 @@ def _set_public(tool: AnyTool, is_public: bool) -> AnyTool:
     """The lean form is as public as the tool."""
     if isinstance(tool, ForeignTool) or tool.lean is None:
         return replace(tool, public=is_public)
+    if isinstance(tool, DeferredTool):
+        return replace(tool, public=is_public, lean=replace(tool.lean, public=is_public))
     return replace(tool, public=is_public, lean=replace(tool.lean, public=is_public))
 
 

@@ -24,6 +24,7 @@ CONTENT_FEATURES = (
         "pecia.app.composition.ckf:build_ckf",
         (CkfSettings,),
         "pecia.features.ckf.schema",
+        is_deferred=True,
     ),
     FeatureRegistration(
         "wiki",

@@ -15,3 +15,5 @@ class FeatureRegistration:
     settings: tuple[type[SettingsSection], ...] = ()
     migrations: str | None = None
     """The package of its numbered .sql files."""
+    is_deferred: bool = False
+    """Built with the first use of one of its parts, as they were recorded; for features of ours."""

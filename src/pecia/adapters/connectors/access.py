@@ -3,15 +3,17 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from pecia.adapters.connectors.filesystem.bounds import FolderBounds, open_file
 from pecia.adapters.connectors.filesystem.scan import FileSelection, SymlinkPolicy
 from pecia.adapters.http.egress_rules import EgressRules
-from pecia.adapters.http.fetch import Fetcher
-from pecia.adapters.http.guard import EgressGuard
 from pecia.kernel.corpus.connector_kind import ConnectorContext
 from pecia.kernel.errors import Forbidden, Json
+
+if TYPE_CHECKING:
+    from pecia.adapters.http.fetch import Fetcher
+    from pecia.adapters.http.guard import EgressGuard
 
 
 def file_selection(context: ConnectorContext, *, follow_links: bool = False) -> FileSelection:
@@ -35,8 +37,11 @@ def open_local_file(
     return open_file(path, folder_bounds(context, confined=confined), field)
 
 
-def egress_guard(context: ConnectorContext) -> EgressGuard:
+def egress_guard(context: ConnectorContext) -> "EgressGuard":
     """The public web, and the hosts allowed for the tenant."""
+    # Lazy import, here and below: the HTTP client is for those who have such a source.
+    from pecia.adapters.http.guard import EgressGuard
+
     return EgressGuard(EgressRules.from_trusted_hosts(context.allowlist.hosts))
 
 
@@ -57,7 +62,9 @@ def require_reachable(context: ConnectorContext, url: str, *, field: str) -> Non
 
 
 @asynccontextmanager
-async def open_fetcher(context: ConnectorContext) -> AsyncGenerator[Fetcher]:
+async def open_fetcher(context: ConnectorContext) -> "AsyncGenerator[Fetcher]":
     """An HTTP client behind the guard."""
+    from pecia.adapters.http.fetch import Fetcher
+
     async with Fetcher(egress_guard(context), tls=context.fetch.tls) as fetcher:
         yield fetcher

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from mimetypes import guess_type
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
@@ -24,8 +25,6 @@ from pecia.adapters.connectors.access import (
 from pecia.adapters.connectors.filesystem.bounds import require_folder
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
-from pecia.adapters.git.fetch import GitCredentials, GitFetchLimits, GitFetchPolicy, fetch
-from pecia.adapters.git.repository import Repository
 from pecia.adapters.http.url import require_no_key, split_url, without_login
 from pecia.kernel.corpus.connector import (
     MAX_KEY_BYTES,
@@ -45,6 +44,10 @@ from pecia.kernel.corpus.connector_kind import (
 )
 from pecia.kernel.errors import InvalidFormat, PayloadTooLarge
 
+if TYPE_CHECKING:
+    from pecia.adapters.git.fetch import GitCredentials, GitFetchLimits, GitFetchPolicy
+    from pecia.adapters.git.repository import Repository
+
 LOCK_POLL_INTERVAL_S = 0.2
 
 
@@ -62,7 +65,7 @@ class GitCheckout:
 class GitConnector:
     """The files of one commit. Keys are paths below the subfolder."""
 
-    repository: Repository
+    repository: "Repository"
     commit: str
     prefix: str
     selection: FileSelection
@@ -109,12 +112,15 @@ class GitConnector:
 async def open_git(
     checkout: GitCheckout,
     selection: FileSelection,
-    trust: GitFetchPolicy,
+    trust: "GitFetchPolicy",
     *,
-    credentials: GitCredentials | None = None,
-    limits: GitFetchLimits | None = None,
+    credentials: "GitCredentials | None" = None,
+    limits: "GitFetchLimits | None" = None,
 ) -> AsyncGenerator[GitConnector]:
     """The repository as it is now, fetched."""
+    from pecia.adapters.git.fetch import fetch
+    from pecia.adapters.git.repository import Repository
+
     async with hold_clone_lock(checkout.clone):
         await fetch(checkout.url, checkout.clone, trust, credentials=credentials, limits=limits)
     repository = Repository(checkout.clone)
@@ -201,6 +207,9 @@ def tenant_copies(home: Path, tenant_id: UUID) -> Path:
 
 @asynccontextmanager
 async def open_origin(origin: GitOrigin, context: ConnectorContext) -> AsyncGenerator[GitConnector]:
+    # Lazy import: libgit2 is for those who have such a source.
+    from pecia.adapters.git.fetch import GitCredentials, GitFetchPolicy
+
     name = sha256(origin.url.encode()).hexdigest()[:24]
     copy = tenant_copies(context.settings.kernel.home, context.tenant_id) / name
     checkout = GitCheckout(origin.url, origin.ref, origin.subfolder, copy)

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from mimetypes import guess_type
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlencode, urlsplit
 from xml.etree import ElementTree
 
@@ -20,7 +21,7 @@ from pecia.adapters.connectors.access import file_selection, open_fetcher, requi
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
 from pecia.adapters.http.egress_rules import validate_url
-from pecia.adapters.http.fetch import Fetcher, HttpFetchLimits, StreamedResponse
+from pecia.adapters.http.response import HttpFetchLimits
 from pecia.adapters.http.sigv4 import AwsKeys, UnsignedRequest, quote_key, sign_request
 from pecia.kernel.corpus.connector import (
     ListedFile,
@@ -38,6 +39,9 @@ from pecia.kernel.corpus.connector_kind import (
     SourceOrigin,
 )
 from pecia.kernel.errors import InvalidFormat, NotFound, UpstreamError
+
+if TYPE_CHECKING:
+    from pecia.adapters.http.fetch import Fetcher, StreamedResponse
 
 MAX_OBJECTS = 10_000_000
 MAX_PAGE_BYTES = 20_000_000
@@ -76,7 +80,7 @@ class S3Connector:
     """The objects below one prefix. Keys are counted from there. Without keys nothing is signed."""
 
     address: BucketAddress
-    fetcher: Fetcher
+    fetcher: "Fetcher"
     selection: FileSelection
     keys: AwsKeys | None = field(default=None, repr=False)
     max_objects: int = MAX_OBJECTS
@@ -142,7 +146,7 @@ class S3Connector:
     @asynccontextmanager
     async def _request(
         self, key: str, query: str, limits: HttpFetchLimits
-    ) -> AsyncGenerator[StreamedResponse]:
+    ) -> "AsyncGenerator[StreamedResponse]":
         path = self.address.path(key)
         scheme = urlsplit(self.address.endpoint).scheme
         url = f"{scheme}://{self.address.host}{path}" + (f"?{query}" if query else "")
@@ -211,7 +215,7 @@ def _parse_time(text: str) -> datetime | None:
         return None
 
 
-async def _read_error(incoming: StreamedResponse) -> NotFound | UpstreamError:
+async def _read_error(incoming: "StreamedResponse") -> NotFound | UpstreamError:
     """What the server says in its own word for it, which is one of a known few."""
     body = b"".join([chunk async for chunk in incoming.chunks()])[:10_000]
     found = _CODE.search(body.decode("utf-8", "replace"))

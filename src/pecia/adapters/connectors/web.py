@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit, urlunsplit
 from urllib.robotparser import RobotFileParser
 
@@ -25,8 +26,8 @@ from pecia.adapters.connectors.access import file_selection, open_fetcher, requi
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
 from pecia.adapters.http.egress_rules import validate_url
-from pecia.adapters.http.fetch import Fetcher, FetchResponse, HttpFetchLimits
 from pecia.adapters.http.html_links import parse_links, parse_sitemap
+from pecia.adapters.http.response import FetchResponse, HttpFetchLimits
 from pecia.adapters.http.url import require_no_key, split_url, without_login
 from pecia.kernel.corpus.connector import (
     ListedFile,
@@ -45,6 +46,9 @@ from pecia.kernel.corpus.connector_kind import (
 )
 from pecia.kernel.errors import InvalidFormat, NotFound, PeciaError, Timeout, UpstreamError
 from pecia.kernel.redaction.url import drop_secret_parameters
+
+if TYPE_CHECKING:
+    from pecia.adapters.http.fetch import Fetcher
 
 USER_AGENT = "pecia"
 MAX_SITEMAPS = 50
@@ -68,7 +72,7 @@ class WebConnector:
     """One site. A key is a page's path and query, from the slash on."""
 
     start: str
-    fetcher: Fetcher
+    fetcher: "Fetcher"
     selection: FileSelection
     limits: CrawlLimits = field(default_factory=CrawlLimits)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)

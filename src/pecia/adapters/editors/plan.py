@@ -14,6 +14,8 @@ from pecia.kernel.errors import Json, PeciaError, Unprocessable
 NAME = "pecia"
 """The name of our entry in every editor."""
 
+HOME_VARIABLE = "PECIA_HOME"
+
 EntryStatus: TypeAlias = Literal[
     "written", "overwritten", "unchanged", "removed", "skipped-custom", "skipped-missing", "failed"
 ]
@@ -27,6 +29,9 @@ class EntryRequest:
     toolset: str | None = None
     force: bool = False
     """Whether an entry that somebody made their own is replaced."""
+    home: str | None = None
+    """The home of the server, where it is not the default: editors do not pass on the environment
+    of the shell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +53,14 @@ def plan_remove(editor: CodeEditor, text: str | None, *, force: bool = False) ->
     return _catch_failure(lambda: _plan_remove(editor, text or "", force=force))
 
 
-def build_entry(editor: CodeEditor, command: str, toolset: str | None = None) -> dict[str, Json]:
-    """The editor's entry: which program to start, and its arguments."""
+def build_entry(
+    editor: CodeEditor, command: str, toolset: str | None = None, home: str | None = None
+) -> dict[str, Json]:
+    """The editor's entry: which program to start, its arguments, and the home if it is named."""
     kind: dict[str, Json] = {"type": "stdio"} if editor.is_typed else {}
     words: list[Json] = ["mcp", *(["--toolset", toolset] if toolset not in (None, "desk") else [])]
-    return {**kind, "command": command, "args": words}
+    env: dict[str, Json] = {"env": {HOME_VARIABLE: home}} if home is not None else {}
+    return {**kind, "command": command, "args": words, **env}
 
 
 def is_ours(editor: CodeEditor, found: Json) -> bool:
@@ -60,7 +68,7 @@ def is_ours(editor: CodeEditor, found: Json) -> bool:
     if not isinstance(found, dict) or not isinstance(found.get("command"), str):
         return False
     command = str(found["command"])
-    shape = build_entry(editor, command, _toolset(found))
+    shape = build_entry(editor, command, _toolset(found), _home(found))
     return PurePath(command).name == NAME and found == shape
 
 
@@ -78,7 +86,7 @@ def _plan_add(editor: CodeEditor, text: str, wish: EntryRequest) -> EntryPlan:
         return EntryPlan("skipped-custom", why=_why_custom(found))
     old = found if isinstance(found, dict) and is_ours(editor, found) else {}
     toolset = wish.toolset or _toolset(old)
-    wanted = build_entry(editor, wish.command, toolset)
+    wanted = build_entry(editor, wish.command, toolset, wish.home)
     if is_there and found == wanted:
         return EntryPlan("unchanged", why="it has this entry already")
     after = _with_entry(editor, text, old, wanted)
@@ -94,8 +102,10 @@ def _with_entry(
     if not old:
         return editor.format.put(text, where, dict(wanted))
     for key, value in wanted.items():
-        if old[key] != value:
+        if old.get(key) != value:
             text = editor.format.put(text, (*where, key), value)
+    for key in old.keys() - wanted.keys():
+        text = editor.format.drop(text, (*where, key))
     return text
 
 
@@ -147,6 +157,12 @@ def _toolset(found: Json) -> str | None:
     if isinstance(words, list) and len(words) == 3 and words[:2] == ["mcp", "--toolset"]:
         return words[2] if isinstance(words[2], str) else None
     return None
+
+
+def _home(found: Mapping[str, Json]) -> str | None:
+    env = found.get("env")
+    home = env.get(HOME_VARIABLE) if isinstance(env, dict) else None
+    return home if isinstance(home, str) else None
 
 
 def _why_custom(found: Json) -> str:

@@ -108,7 +108,12 @@ def _path(header: str) -> tuple[str, ...] | None:
 
 def _with_table(text: str, path: Sequence[str], table: Mapping[str, Json]) -> str:
     new_line = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{_dotted(path)}]", *(f"{key} = {_toml_value(it)}" for key, it in table.items())]
+    plain = {key: it for key, it in table.items() if not isinstance(it, dict)}
+    lines = [f"[{_dotted(path)}]", *(f"{key} = {_toml_value(it)}" for key, it in plain.items())]
+    for key, inner in table.items():
+        if isinstance(inner, dict):
+            lines += ["", f"[{_dotted((*path, key))}]"]
+            lines += [f"{name} = {_toml_value(it)}" for name, it in inner.items()]
     block = "".join(f"{line}{new_line}" for line in lines)
     if not text.strip():
         return text + block

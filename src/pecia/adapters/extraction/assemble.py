@@ -71,7 +71,7 @@ def assemble(gathering: ExtractionBuilder, ending: Ending) -> ExtractedDocument:
     return ExtractedDocument(
         text=whole.text,
         units=whole.units,
-        title=about.title or (_large_title(gathering) or matter.title if about.has_ranges else ""),
+        title=about.title or (_large_title(gathering) or matter.title if _is_paged(about) else ""),
         facts=_facts(gathering, about, matter, whole),
         status=status,
         reason=reason,
@@ -90,13 +90,18 @@ def _facts(
         language=gathering.language,
         authors=about.authors or matter.authors,
         # A PDF says when it was made, not when it was written.
-        date=(matter.date if about.has_ranges else "") or about.date or matter.date,
+        date=(matter.date if _is_paged(about) else "") or about.date or matter.date,
         identifiers=matter.identifiers,
         references=matter.references,
         outline=locate_outline(whole, about.outline or gathering.headings),
         unit_count=max(about.unit_count, len(whole.units)),
         notes=_collect_notes(gathering),
     )
+
+
+def _is_paged(about: About) -> bool:
+    """Whether it is made for print: its title and date stand on the first page."""
+    return about.has_ranges and not about.is_markdown
 
 
 def _collect_notes(gathering: ExtractionBuilder) -> tuple[str, ...]:
@@ -116,15 +121,20 @@ def _outcome(
         kept = len(gathering.units)
         if not kept or not gathering.about or not gathering.about.has_ranges:
             return ending.status, ending.reason
-        total = gathering.about.unit_count
-        return ending.status, f"{ending.reason} The first {kept:,} of {total:,} pages are kept."
+        total, unit = gathering.about.unit_count, _unit_name(gathering)
+        return ending.status, f"{ending.reason} The first {kept:,} of {total:,} {unit}s are kept."
     if not whole.text.strip():
         why = gathering.about.when_empty if gathering.about else ending.reason
         return ExtractionStatus.EMPTY, " ".join([why, *gathering.notes])
     if gathering.skipped:
-        why = [f"page {number} ({reason})" for number, reason in gathering.skipped.items()]
+        unit = _unit_name(gathering)
+        why = [f"{unit} {number} ({reason})" for number, reason in gathering.skipped.items()]
         return ExtractionStatus.OK, f"It was read, but for {', '.join(why)}."
     return ExtractionStatus.OK, " ".join([ending.reason, *_first(_collect_notes(gathering))])
+
+
+def _unit_name(gathering: ExtractionBuilder) -> str:
+    return "page" if gathering.about and _is_paged(gathering.about) else "message"
 
 
 def _first(notes: tuple[str, ...]) -> list[str]:

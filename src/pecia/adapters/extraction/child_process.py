@@ -71,7 +71,7 @@ async def start_child(limits: ExtractionLimits) -> "ExtractorProcess":
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with theirs:
         process = await anyio.open_process(
-            [sys.executable, "-I", "-m", _MODULE, str(limits.memory_bytes)],
+            [sys.executable, "-I", "-m", _MODULE, str(limits.memory_bytes), str(limits.idle_s)],
             stdin=theirs.fileno(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

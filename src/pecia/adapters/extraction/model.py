@@ -14,7 +14,7 @@ class ExtractionLimits:
     """What a file may cost. The times and the memory are those of one child at one range of units.
 
     A document that is read page by page gets `cpu_s` and `wall_s` anew for every `units_at_once`
-    pages, and `file_s` for the whole.
+    pages, and `file_s` for the whole. A child without a file for `idle_s` ends.
     """
 
     children: int = 2
@@ -25,6 +25,7 @@ class ExtractionLimits:
     wall_s: float = 60.0
     file_s: float = 900.0
     start_s: float = 30.0
+    idle_s: float = 300.0
     units_at_once: int = 250
     lost_units: int = 5
     max_uses: int = 1_000

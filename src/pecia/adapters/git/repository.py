@@ -161,7 +161,24 @@ class HistoryRepository(Repository):
 
     async def tip(self) -> str | None:
         """The latest commit of the branch; None before the first one."""
-        return (await self.references(self.ref)).get(self.ref)
+
+        def read_tip(repository: pygit2.Repository) -> str | None:
+            found = repository.references.get(self.ref)
+            return None if found is None else str(found.target)
+
+        return await self._with(read_tip)
+
+    async def find_differing(self, ref: str | None, files: Mapping[str, bytes | None]) -> list[str]:
+        """The paths that have another content in a commit, or none of these; by ids, so that
+        nothing of the commit is read but its folders."""
+        if ref is None:
+            return [path for path, body in files.items() if body is not None]
+
+        def compare(repository: pygit2.Repository) -> list[str]:
+            root = resolve_commit(repository, ref).tree
+            return [path for path, it in files.items() if not tree.is_content(root, path, it)]
+
+        return await self._with(compare)
 
     async def list_paths(self, ref: str) -> list[str]:
         """Every file of a commit."""

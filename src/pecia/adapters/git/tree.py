@@ -59,6 +59,14 @@ def entry_at(tree: pygit2.Tree, path: str) -> pygit2.Object | None:
         return None
 
 
+def is_content(tree: pygit2.Tree, path: str, body: bytes | None) -> bool:
+    """Whether the file has exactly these bytes; None: whether there is no file."""
+    entry = entry_at(tree, require_valid_path(path))
+    if entry is None or not _is_file(entry):
+        return body is None
+    return body is not None and entry.id == pygit2.hash(body)
+
+
 def write_tree(
     repository: pygit2.Repository,
     base: pygit2.Tree | None,

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_network
-from typing import NoReturn
-
-import httpx2
+from typing import TYPE_CHECKING, NoReturn
 
 from pecia.adapters.http.address import (
     Address,
@@ -16,6 +14,9 @@ from pecia.adapters.http.address import (
     parse_address,
 )
 from pecia.kernel.errors import Forbidden, InvalidFormat
+
+if TYPE_CHECKING:
+    import httpx2
 
 MAX_URL_CHARS = 8_192
 HINT = (
@@ -31,7 +32,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 class EgressTarget:
     """A URL that passed every check that needs no lookup."""
 
-    url: httpx2.URL
+    url: "httpx2.URL"
     host: str
     port: int
 
@@ -115,13 +116,16 @@ def validate_url(text: str, *, field: str) -> None:
         ) from None
 
 
-def _parsed(text: str, field: str) -> httpx2.URL:
+def _parsed(text: str, field: str) -> "httpx2.URL":
     if len(text) > MAX_URL_CHARS:
         raise InvalidFormat(
             f"the URL has {len(text)} characters, at most {MAX_URL_CHARS} are read",
             field=field,
             max=MAX_URL_CHARS,
         )
+    # Lazy import: rules are made at every start, and most check no URL.
+    import httpx2
+
     try:
         url = httpx2.URL(text)
     except httpx2.InvalidURL as error:
@@ -131,7 +135,7 @@ def _parsed(text: str, field: str) -> httpx2.URL:
     return url
 
 
-def _host_address(url: httpx2.URL, host: str) -> Address | None:
+def _host_address(url: "httpx2.URL", host: str) -> Address | None:
     try:
         address = parse_address(host)
     except AmbiguousAddress:
@@ -160,7 +164,7 @@ def _trusted_host(name: str) -> str:
     return name.lower()
 
 
-def _refuse(rule: str, url: httpx2.URL, reason: str) -> NoReturn:
+def _refuse(rule: str, url: "httpx2.URL", reason: str) -> NoReturn:
     _refuse_host(rule, url.raw_host.decode("ascii"), reason)
 
 

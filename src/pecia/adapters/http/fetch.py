@@ -15,31 +15,11 @@ import httpx2
 
 from pecia.adapters.http.guard import EgressGuard
 from pecia.adapters.http.inflate import ACCEPTED
+from pecia.adapters.http.response import FetchResponse, HttpFetchLimits
 from pecia.adapters.http.transport import GuardedTransport
 from pecia.kernel.errors import Timeout, UpstreamError
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-
-
-@dataclass(frozen=True, slots=True)
-class HttpFetchLimits:
-    """`timeout_s` covers the whole answer, hops and last byte included: a slow drip ends there."""
-
-    max_bytes: int = 10_000_000
-    timeout_s: float = 30
-    connect_s: float = 10
-    hops: int = 5
-
-
-@dataclass(frozen=True, slots=True)
-class FetchResponse:
-    """A whole answer. An error status is an answer too; what it means is the caller's to say."""
-
-    url: str
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    hops: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pecia import __version__
-from pecia.adapters.upstream.stdio import StderrTail, StdioProgram, open_stdio
+from pecia.adapters.upstream.stdio import ClosedReason, StderrTail, StdioProgram, open_stdio
 from pecia.adapters.upstream.streamable_http import HttpTransportOptions, McpHttpEndpoint, open_http
 from pecia.kernel.errors import Json, PeciaError, UpstreamError
 from pecia.kernel.logs import Log
@@ -31,7 +31,6 @@ MAX_PAGES = 100
 MAX_MESSAGE_CHARS = 10_000
 MAX_ERROR_DATA_BYTES = 100_000
 CLIENT_INFO = types.Implementation(name="pecia", version=__version__)
-CLOSED_MESSAGE = "the connection is closed"
 EXPECTED_ERRORS = (OSError, MCPError, httpx2.HTTPError, ValidationError, ValueError)
 
 # How servers of the older protocol say that they restarted since the handshake.
@@ -93,9 +92,9 @@ class McpConnectionFactory:
         self, endpoint: McpServerEndpoint, on_list_changed: OnListChanged
     ) -> AsyncGenerator["McpConnection"]:
         """A connection, from handshake to close. The callback gets the list that changed."""
-        words, over = StderrTail(), anyio.Event()
+        words, over, reason = StderrTail(), anyio.Event(), ClosedReason()
         client = Client(
-            self._streams(endpoint, words, over),
+            self._streams(endpoint, words, over, reason),
             client_info=CLIENT_INFO,
             cache=None,
             message_handler=_handler(on_list_changed),
@@ -103,17 +102,21 @@ class McpConnectionFactory:
         try:
             async with client, anyio.create_task_group() as tasks:
                 tasks.start_soon(_subscribe, client, on_list_changed)
-                yield McpConnection(client, over, self.max_items, self.max_list_bytes)
+                yield McpConnection(client, over, reason, self.max_items, self.max_list_bytes)
                 tasks.cancel_scope.cancel()
         except Exception as error:  # noqa: BLE001 - any failure of the server becomes one error.
             raise _translate_error(error, words) from None
 
     def _streams(
-        self, endpoint: McpServerEndpoint, words: StderrTail, over: anyio.Event
+        self,
+        endpoint: McpServerEndpoint,
+        words: StderrTail,
+        over: anyio.Event,
+        reason: ClosedReason,
     ) -> AbstractAsyncContextManager[TransportStreams]:
         if endpoint.argv:
             program = StdioProgram(endpoint.argv, endpoint.folder, endpoint.env)
-            return open_stdio(program, words, over, line_bytes=self.max_line_bytes)
+            return open_stdio(program, words, over, reason, line_bytes=self.max_line_bytes)
         return open_http(McpHttpEndpoint(endpoint.url, endpoint.headers, endpoint.is_sse), self.web)
 
 
@@ -124,6 +127,7 @@ class McpConnection:
     client: Client
     over: anyio.Event = field(repr=False)
     """Set when the connection is lost."""
+    reason: ClosedReason = field(default_factory=ClosedReason)
     max_items: int = 2_000
     max_list_bytes: int = 20_000_000
 
@@ -193,7 +197,7 @@ class McpConnection:
 
     def _lost(self) -> ConnectionLost:
         self.over.set()
-        return ConnectionLost(CLOSED_MESSAGE)
+        return ConnectionLost(self.reason.message)
 
 
 def _error_fields(error: MCPError) -> dict[str, Json]:

@@ -50,9 +50,21 @@ class StderrTail:
         return "".join(it for it in text if it.isprintable() or it == "\n").strip()
 
 
+@dataclass(slots=True)
+class ClosedReason:
+    """Why a connection is closed, as far as it is known."""
+
+    message: str = "the connection is closed"
+
+
 @asynccontextmanager
 async def open_stdio(
-    program: StdioProgram, words: StderrTail, over: anyio.Event, *, line_bytes: int
+    program: StdioProgram,
+    words: StderrTail,
+    over: anyio.Event,
+    reason: ClosedReason,
+    *,
+    line_bytes: int,
 ) -> AsyncGenerator[TransportStreams]:
     """The program, with its pipes as message streams. Its exit sets `over`."""
     process = await _start(program)
@@ -61,7 +73,7 @@ async def open_stdio(
     assert process.stdout is not None
     assert process.stderr is not None
     async with heard, inbox, outbox, said, anyio.create_task_group() as tasks:
-        tasks.start_soon(_read_stdout, process.stdout, heard, over, line_bytes)
+        tasks.start_soon(_read_stdout, process.stdout, heard, reason, line_bytes, over)
         tasks.start_soon(_write_stdin, process, said, heard)
         tasks.start_soon(_read_stderr, process.stderr, words)
         try:
@@ -91,21 +103,25 @@ async def _start(program: StdioProgram) -> Process:
 async def _read_stdout(
     stdout: ByteReceiveStream,
     heard: MemoryObjectSendStream[SessionMessage | Exception],
-    over: anyio.Event,
+    reason: ClosedReason,
     line_bytes: int,
+    over: anyio.Event,
 ) -> None:
     """Every line that is a frame. One that is too long closes the connection."""
     lines = BufferedByteReceiveStream(stdout)
     gone = suppress(
         anyio.EndOfStream,
         anyio.IncompleteRead,
-        anyio.DelimiterNotFound,
         anyio.BrokenResourceError,
         anyio.ClosedResourceError,
     )
     with gone:
         while True:
-            line = await lines.receive_until(b"\n", line_bytes)
+            try:
+                line = await lines.receive_until(b"\n", line_bytes)
+            except anyio.DelimiterNotFound:
+                reason.message = f"its answer has more than {line_bytes} bytes (hub.answer_bytes)"
+                break
             # Programs print all sorts of things: a line that is no frame is skipped.
             with suppress(ValueError):
                 await heard.send(SessionMessage(jsonrpc_message_adapter.validate_json(line)))

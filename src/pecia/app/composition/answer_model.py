@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pecia.adapters.models.messages import ChatMessage, ChatOptions
 from pecia.app.composition.chat_models import ProviderModel, build_provider_models
-from pecia.app.composition.memory import MemoryModelProvider
+from pecia.app.composition.memory_model import MemoryModelProvider
 from pecia.features.ckf.llm.access import ModelAccess, ModelRequest
 from pecia.features.ckf.llm.quota import DailyAllowance, DailyQuota, StoredQuotaCounter
 from pecia.features.ckf.settings import CkfSettings

@@ -1,21 +1,20 @@
 """The lake's sources, opened by the connectors of their kinds with what their tenant may reach."""
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from ssl import SSLContext
 from uuid import UUID
 
 from anyio.to_thread import run_sync
 
 from pecia.adapters.connectors.access import file_selection
 from pecia.adapters.connectors.filesystem.scan import resolve_path
-from pecia.adapters.extraction.extractor import open_extractor
-from pecia.adapters.extraction.model import ExtractionLimits
-from pecia.adapters.http.transport import build_tls_context
-from pecia.app.composition.answer_model import build_answer_model
 from pecia.features.lake.allowlist import load_allowlist
+from pecia.features.lake.answer_model import AnswerModel, ModelChoice
+from pecia.features.lake.crawl.file_reader import Extractor
 from pecia.features.lake.crawl.watcher import SourceChange
 from pecia.features.lake.credentials import SourceCredentials
 from pecia.features.lake.downloads.delivery import DeliveryQueue, delivery_job
@@ -34,11 +33,13 @@ from pecia.kernel.corpus.connector_kind import (
 )
 from pecia.kernel.errors import InvalidInput, Json
 from pecia.kernel.feature import Feature, FeatureContext
+from pecia.kernel.on_demand import OnDemand
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.cluster import ClusterOptions
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.confirmation import Confirmations
 
 
@@ -113,9 +114,15 @@ def build_source_connectors(
 ) -> SourceConnectors:
     """The connectors of a server. A PEM file that is none is refused here, at its start."""
     lake = settings.part(LakeSettings)
-    tls = build_tls_context(lake.authorities) if lake.authorities else None
+    tls = _tls_context(lake.authorities) if lake.authorities else None
     fetch = FetchOptions(lake.authorities, tls, lake.page_timeout_s, lake.page_pause_s)
     return SourceConnectors(settings, store, credentials, kinds, fetch)
+
+
+def _tls_context(authorities: Path) -> SSLContext:
+    from pecia.adapters.http.transport import build_tls_context
+
+    return build_tls_context(authorities)
 
 
 async def load_effective_allowlist(
@@ -134,6 +141,19 @@ async def load_effective_allowlist(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerModelOnDemand:
+    """The chat models, whose clients are imported with the first question for one."""
+
+    provider: OnDemand[AnswerModel]
+
+    async def say(
+        self, call: Call, choice: ModelChoice, system: str, message: str, *, timeout_s: float
+    ) -> str:
+        model = await self.provider.load()
+        return await model.say(call, choice, system, message, timeout_s=timeout_s)
+
+
 def build_lake_feature(context: FeatureContext) -> Feature:
     """The lake with its connectors, and the originals of its files for the holder of a link."""
     settings, store, keyring = context.settings, context.store, context.keyring
@@ -149,7 +169,9 @@ def build_lake_feature(context: FeatureContext) -> Feature:
             links,
             _limits(settings.kernel),
             _console_url(settings.kernel),
-            build_answer_model(context),
+            AnswerModelOnDemand(
+                OnDemand("pecia.app.composition.answer_model:build_answer_model", context)
+            ),
         ),
     )
     deliveries = DeliveryQueue(store, delivery_job(sources.open))
@@ -191,11 +213,19 @@ def _limits(kernel: KernelSettings) -> dict[str, Json]:
     }
 
 
+def _open_extractor(readers: int) -> AbstractAsyncContextManager[Extractor]:
+    # Lazy import: workers read files, servers do not.
+    from pecia.adapters.extraction.extractor import open_extractor
+    from pecia.adapters.extraction.model import ExtractionLimits
+
+    return open_extractor(ExtractionLimits(children=readers))
+
+
 def _lake_adapters(context: FeatureContext, sources: SourceConnectors) -> LakeAdapters:
-    limits = ExtractionLimits(children=context.settings.part(LakeSettings).readers)
+    readers = context.settings.part(LakeSettings).readers
     return LakeAdapters(
         sources.open,
-        lambda: open_extractor(limits),
+        lambda: _open_extractor(readers),
         sources,
         sources.credentials,
         sources.check,

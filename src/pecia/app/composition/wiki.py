@@ -7,6 +7,7 @@ must not find its words.
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 from uuid import UUID
 
@@ -15,11 +16,11 @@ from anyio.to_thread import run_sync
 from pecia.adapters.connectors.access import file_selection
 from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, FolderBounds, require_folder
 from pecia.adapters.connectors.folder import FolderConnector, watch_changes
-from pecia.adapters.git.repository import HistoryRepository
-from pecia.app.composition.wiki_remote import build_remote_access
 from pecia.features.lake.allowlist import load_allowlist
 from pecia.features.wiki.core.ignore import IgnoreRules
 from pecia.features.wiki.feature import WikiRemotes, wiki_feature
+from pecia.features.wiki.history.port import VersionRepository
+from pecia.features.wiki.remote.port import RemoteAccess, RemoteAddress, RemoteCopy
 from pecia.features.wiki.settings import WikiSettings
 from pecia.features.wiki.storage.roots import SpaceRoots, require_open
 from pecia.features.wiki.storage.scan import load_ignore_rules
@@ -27,7 +28,9 @@ from pecia.kernel.corpus.connector import ListedFile, ListingEntry, OriginalFile
 from pecia.kernel.corpus.connector_kind import ConnectorContext, ConnectorKind, LocalOrigin
 from pecia.kernel.errors import NotFound
 from pecia.kernel.feature import Feature, FeatureContext
+from pecia.kernel.on_demand import OnDemand
 from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.confirmation import Confirmations
 
 IGNORED_REASON = "an ignore file of the space leaves it out"
@@ -38,10 +41,46 @@ def build_wiki(context: FeatureContext) -> Feature:
     return wiki_feature(
         context.corpus,
         context.settings.part(WikiSettings),
-        HistoryRepository.open,
+        open_history,
         build_space_roots(context.store),
-        WikiRemotes(build_remote_access(context), Confirmations(context.store, context.keyring)),
+        WikiRemotes(_remote_access(context), Confirmations(context.store, context.keyring)),
     )
+
+
+async def open_history(folder: Path) -> VersionRepository:
+    """The versions of a space, in git: imported with the first space that is opened."""
+    await run_sync(import_module, "pecia.adapters.git.repository")
+    from pecia.adapters.git.repository import HistoryRepository
+
+    return await HistoryRepository.open(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class RemotesOnDemand:
+    """The git remotes of spaces, imported with the first use of one."""
+
+    access: OnDemand[RemoteAccess]
+
+    @asynccontextmanager
+    async def open(self, address: RemoteAddress) -> AsyncGenerator[RemoteCopy]:
+        async with (await self.access.load()).open(address) as copy:
+            yield copy
+
+    async def require(self, address: RemoteAddress) -> None:
+        await (await self.access.load()).policy.require(address)
+
+    async def seal(self, tx: Transaction, address: RemoteAddress, text: str) -> None:
+        await (await self.access.load()).policy.seal(tx, address, text)
+
+    async def forget(self, tx: Transaction, source_id: str) -> None:
+        await (await self.access.load()).policy.forget(tx, source_id)
+
+
+def _remote_access(context: FeatureContext) -> RemoteAccess:
+    remotes = RemotesOnDemand(
+        OnDemand("pecia.app.composition.wiki_remote:build_remote_access", context)
+    )
+    return RemoteAccess(remotes.open, remotes)
 
 
 def build_space_roots(store: Store) -> SpaceRoots:

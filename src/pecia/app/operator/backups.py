@@ -75,7 +75,10 @@ class Backups:
             raise Conflict("a backup is being made already", name=self.latest.name)
         target = next_backup(self.kernel)
         if target.exists():
-            raise Conflict(f"{target.name} exists already; try again in a second")
+            raise Conflict(
+                f"{target.name} exists already",
+                hint="Try again in a second: it is named by the time.",
+            )
         self.latest = RunningBackup(target.name)
         work = threading.Thread(target=self._work, args=(target, self.latest), daemon=True)
         work.start()

@@ -10,13 +10,15 @@ from pecia.features.cascade.resources import cascade_resource, cascade_template
 from pecia.features.cascade.search import ConceptSearcher
 from pecia.features.cascade.skills import CascadeSkills
 from pecia.features.cascade.store import StoreSources
-from pecia.features.cascade.tools.concepts import FEATURE, cascade_tools
 from pecia.features.cascade.trust import TrustFile
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.errors import NotFound
 from pecia.kernel.feature import Feature
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.on_demand import deferred_tools
+
+FEATURE = "cascade"
 
 INSTRUCTIONS = (
     "Concepts that several layers of documents contribute to, resolved into one. Begin with "
@@ -51,7 +53,11 @@ def cascade_feature(cascades: CascadeRegistry, searcher: ConceptSearcher | None 
     return Feature(
         FEATURE,
         instructions=INSTRUCTIONS,
-        tools=cascade_tools(cascades, searcher or ConceptSearcher()),
+        tools=deferred_tools(
+            "pecia.features.cascade.tools.concepts:cascade_tools",
+            cascades,
+            searcher or ConceptSearcher(),
+        ),
         resources=(cascade_resource(cascades),),
         templates=(cascade_template(cascades),),
         skills=CascadeSkills(cascades).list_skills,

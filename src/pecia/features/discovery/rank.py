@@ -18,6 +18,7 @@ from anyio.to_thread import run_sync
 from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors, normalize
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.on_demand import load_tools
 from pecia.kernel.tool.validate import input_schema
 from pecia.kernel.tool.view import ToolView, full_name
 
@@ -100,6 +101,7 @@ class ToolFinder:
     async def _ensure_index(self) -> "KeywordIndex":
         async with self._building:
             if self._index is None:
+                await load_tools(it.tool for it in self._tools)
                 self._index = await run_sync(_build_index, self._tools)
             return self._index
 

@@ -13,12 +13,11 @@ from pecia.features.hub.registration import ServerConsent
 from pecia.features.hub.secrets import ServerVault
 from pecia.features.hub.settings import HubSettings
 from pecia.features.hub.store import ServerRegistry
-from pecia.features.hub.tools.server_tools import server_user_tools
-from pecia.features.hub.tools.servers import ServerTools, server_admin_tools
 from pecia.kernel.feature import Feature
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.confirmation import Confirmations
+from pecia.kernel.tool.on_demand import deferred_tools
 
 INSTRUCTIONS = (
     "Tools of other MCP servers, under the rights and the audit log of this one. list_servers says "
@@ -65,8 +64,10 @@ def build_hub_feature(hub: Hub, ours: HubContext) -> Feature:
         FEATURE,
         instructions=INSTRUCTIONS,
         tools=(
-            *server_user_tools(hub, upstream_tools),
-            *server_admin_tools(ServerTools(hub, consent)),
+            *deferred_tools(
+                "pecia.features.hub.tools.server_tools:server_user_tools", hub, upstream_tools
+            ),
+            *deferred_tools("pecia.features.hub.tools.servers:server_admin_tools", hub, consent),
         ),
         lifespan=hub.running,
         dynamic_tools=upstream_tools,

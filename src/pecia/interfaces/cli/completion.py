@@ -30,6 +30,7 @@ CALL_FLAGS = {"--args": "all arguments as JSON", "--yes": "do not ask", **GLOBAL
 NAMED_THINGS: Mapping[str, tuple[str, str, str]] = {
     "source_id": ("lake.list_sources", "sources", "source_id"),
     "user": ("admin.list_users", "users", "name"),
+    "author": ("admin.list_users", "users", "name"),
     "group": ("admin.list_groups", "groups", "name"),
     "space": ("admin.list_spaces", "spaces", "name"),
     "secret": ("admin.list_secrets", "secrets", "name"),

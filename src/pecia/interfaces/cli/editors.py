@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pecia.interfaces.cli.output.terminal import Terminal
-from pecia.interfaces.cli.settings import environ
+from pecia.interfaces.cli.settings import HOME_VARIABLE, environ, find_home
 from pecia.kernel.errors import InvalidInput, NotFound, PeciaError
-from pecia.kernel.settings.account import home_folder
+from pecia.kernel.settings.account import data_folder, home_folder
 
 if TYPE_CHECKING:
     from pecia.adapters.editors.catalog import CodeEditor, Machine
@@ -70,6 +70,14 @@ def find_own_command(terminal: Terminal) -> str:
     return str(command)
 
 
+def find_named_home(terminal: Terminal) -> str | None:
+    """The home that PECIA_HOME names, where it is not the default."""
+    if HOME_VARIABLE not in environ():
+        return None
+    home = find_home(terminal)
+    return None if home == data_folder() else str(home)
+
+
 def can_ask(terminal: Terminal) -> bool:
     """Whether stdin and stderr are a terminal, so that questions can be answered."""
     is_there = not terminal.as_json and terminal.is_terminal and sys.stdin.isatty()
@@ -89,7 +97,7 @@ def offer_setup_once(terminal: Terminal) -> None:
     if not found:
         return
     try:
-        wish = EntryRequest(find_own_command(terminal))
+        wish = EntryRequest(find_own_command(terminal), home=find_named_home(terminal))
     except NotFound:
         # Run from source: there is no program that an editor could start.
         return
@@ -225,7 +233,8 @@ def next_steps(
     if kept := _join_titles(outcomes, "skipped-custom"):
         lines.append(f"To replace what is your own in {kept}: pecia init --force")
     if failed := _join_titles(outcomes, "failed"):
-        lines.append(f"Not changed: {failed}. Fix the file, then run pecia init again.")
+        again = "pecia init --undo" if wish is None else "pecia init"
+        lines.append(f"Not changed: {failed}. Fix the file, then run {again} again.")
     return lines
 
 

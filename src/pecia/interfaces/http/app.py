@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TypeAlias
 
 import orjson
+from anyio.to_thread import run_sync
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
@@ -22,8 +24,8 @@ from pecia.interfaces.http.middleware.edge import (
     EdgeRules,
     TrustedHosts,
 )
-from pecia.interfaces.http.pages.document import document_routes
 from pecia.interfaces.http.pages.overview import docs_page, home_page
+from pecia.interfaces.http.pages.routes import document_routes
 from pecia.interfaces.http.pages.template import DESIGN_PATH, serve_design
 from pecia.interfaces.http.routes.backups import BackupHandlers, backup_paths, backup_routes
 from pecia.interfaces.http.routes.confirmations import confirmation_paths, confirmation_routes
@@ -42,6 +44,7 @@ from pecia.interfaces.http.routes.status import (
 from pecia.interfaces.http.routes.tool_list import tool_info_handler, tool_list_handler
 from pecia.interfaces.http.routes.tools import API, dynamic_tool_endpoint, tool_paths
 from pecia.kernel.settings.kernel import KernelSettings
+from pecia.kernel.tool.on_demand import load_tools
 
 BODY_IDLE_S = 10.0
 
@@ -55,6 +58,8 @@ class HttpMount:
     """Exact paths and their apps."""
     resources: tuple[str, ...] = ()
     """Its paths that are protected resources, each with its own metadata."""
+    refuses_long_bodies: bool = False
+    """Whether its `paths` answer a body that is too long in a protocol of their own."""
     lifespan: Callable[[], AbstractAsyncContextManager[None]] | None = None
     home: Handler | None = None
     """Served at `/` instead of the overview page."""
@@ -104,7 +109,9 @@ def build_http_app(
         redirect_slashes=False,
         default=not_found,
     )
-    return EdgeMiddleware(rest, _edge_rules(app.settings.kernel, resources), exact)
+    own = frozenset(it for annex in annexes if annex.refuses_long_bodies for it in annex.paths)
+    rules = replace(_edge_rules(app.settings.kernel, resources), own_refusals=own)
+    return EdgeMiddleware(rest, rules, exact)
 
 
 def _builtin_paths(
@@ -135,17 +142,21 @@ def _home(app: App, annexes: Sequence[HttpMount]) -> Mapping[str, ASGIApp]:
 
 
 def _openapi(app: App) -> Handler:
-    settings = app.settings.kernel
-    body = orjson.dumps(
-        build_document(
+    """The document, built with the first request for it: 0.3 s of a processor."""
+
+    @cache
+    def build() -> bytes:
+        settings = app.settings.kernel
+        document = build_document(
             [*app.full_view.tools.values()],
             server_url=settings.public_url or "/",
             needs_token=settings.mode == "server",
         )
-    )
+        return orjson.dumps(document)
 
     async def answer(request: Request) -> Response:
-        return Response(body, media_type="application/json")
+        await load_tools(app.full_view.tools.values())
+        return Response(await run_sync(build), media_type="application/json")
 
     return answer
 

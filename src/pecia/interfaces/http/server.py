@@ -63,7 +63,8 @@ async def serve_http(  # noqa: PLR0913 - all but the first by name, and each wit
     instance: str = "",
     activity: ActivityMonitor | None = None,
 ) -> AsyncGenerator[ListenAddress]:
-    """Serve inside the block. Leaving it lets running calls finish, within a time limit.
+    """Serve inside the block. Leaving it ends streams on which clients only listen, and lets
+    running calls finish, within a time limit.
 
     Host and port are those of the settings unless given; port 0 takes a free one. A `listener`
     that listens already is taken over, so that early clients only wait. Signals are the

@@ -61,10 +61,18 @@ def mount_mcp(
         SseEndpoint(it, services, authenticator)
         for it in list_sse_endpoints(names, settings.mcp_root)
     ]
+
+    def close_streams() -> None:
+        changes.close()
+        for it in endpoints:
+            it.close_streams()
+
     return HttpMount(
         paths={**{it.endpoint.path: it for it in endpoints}, **_sse_paths(older)},
         resources=tuple(it.endpoint.path for it in (*endpoints, *older)),
+        refuses_long_bodies=True,
         lifespan=lambda: _lifespan(endpoints, services, listener),
+        on_shutdown=close_streams,
     )
 
 
@@ -97,8 +105,6 @@ async def _lifespan(
             await stack.enter_async_context(services.watchers.run())
             for endpoint in endpoints:
                 await stack.enter_async_context(endpoint.lifespan())
-            # Before the sessions end: streams are closed cleanly while they can be.
-            stack.callback(services.subscriptions.close)
             yield
         group.cancel_scope.cancel()
 

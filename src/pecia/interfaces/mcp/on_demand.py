@@ -40,7 +40,9 @@ def mount_mcp_on_demand(app: App, authenticator: HttpAuthenticator) -> HttpMount
     return HttpMount(
         paths={it: mount.app_of(it) for it in (*paths, *map(messages_path, older))},
         resources=tuple(paths),
+        refuses_long_bodies=True,
         lifespan=mount.lifespan,
+        on_shutdown=mount.on_shutdown,
     )
 
 
@@ -72,6 +74,10 @@ class _McpOnDemand:
                 # Not cancelled: what is open is closed in its own order.
                 self._closing.set()
                 self._wanted.set()
+
+    def on_shutdown(self) -> None:
+        if self._mount.on_shutdown is not None:
+            self._mount.on_shutdown()
 
     async def _serve(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         self._wanted.set()

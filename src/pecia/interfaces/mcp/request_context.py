@@ -108,12 +108,12 @@ class McpAuthenticator:
         return is_owner and raw_authorization(request) is not None
 
 
-def admit_call(
+async def admit_call(
     dispatcher: Dispatcher, here: McpRequestContext, name: str, arguments: Mapping[str, Json]
 ) -> ToolCall:
     """Look up the tool that a call names, itself or by `call_tool`, and check the scope."""
     name, arguments, view = here.view.resolve_call(name, arguments)
-    return dispatcher.admit(here.caller, view, name, arguments, here.context)
+    return await dispatcher.admit(here.caller, view, name, arguments, here.context)
 
 
 def set_request_context(scope: AsgiScope, context: McpRequestContext) -> None:

@@ -221,7 +221,7 @@ class ToolCallHandler:
     ) -> dict[str, Any]:
         dispatcher, name = self.app.dispatcher, params.name
         try:
-            call = here.call or admit_call(dispatcher, here, name, params.arguments or {})
+            call = here.call or await admit_call(dispatcher, here, name, params.arguments or {})
             name = call.name
             result = await dispatcher.run_call(call, context)
         except PeciaError as error:

@@ -6,9 +6,8 @@ Pure. Nothing is corrected here.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from jsonschema import ValidationError as SchemaError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -23,7 +22,11 @@ from pecia.kernel.errors import (
     PayloadTooLarge,
 )
 from pecia.kernel.tool.integers import MAX_INT, MIN_INT, find_beyond_64_bits, is_beyond_64_bits
+from pecia.kernel.tool.plain_text import CONTROL_CHARACTER
 from pecia.kernel.tool.suggestion import suggest_name
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError as SchemaError
 
 MAX_SHOWN_CHARS = 200
 SCHEMA_CACHE_SIZE = 1024
@@ -60,7 +63,7 @@ def unserializable_error(
     return _beyond_64_bits(_path(place), takes)
 
 
-def schema_error(error: SchemaError) -> BadArgument:
+def schema_error(error: "SchemaError") -> BadArgument:
     """Our error for what the schema of another server's tool does not allow."""
     field = ".".join(map(str, error.path))
     rule = str(error.validator)
@@ -166,6 +169,17 @@ def _wrong_shape(field: str, found: ErrorDetails, model: type[BaseModel]) -> Bad
     return InvalidFormat(f'Field "{field}" does not match {pattern}', field=field, expected=pattern)
 
 
+def _control_character(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    context = found.get("ctx", {})
+    return InvalidFormat(
+        f'Field "{field}" has {found["msg"]}',
+        field=field,
+        got=context["sign"],
+        position=context["position"],
+        expected="text: of control characters only tab, line feed, form feed, carriage return",
+    )
+
+
 def _wrong_type(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
     kind = found["type"].removesuffix("_type").removesuffix("_parsing")
     expected = _EXPECTED.get(kind, kind)
@@ -195,15 +209,16 @@ _BUILDERS: Sequence[tuple[str, Callable[[str, ErrorDetails, type[BaseModel]], Ba
     ("enum", _not_allowed),
     ("literal_error", _not_allowed),
     ("string_pattern_mismatch", _wrong_shape),
+    (CONTROL_CHARACTER, _control_character),
 )
 
 
-def _first_absent(error: SchemaError) -> str:
+def _first_absent(error: "SchemaError") -> str:
     wanted, given = cast(list[str], error.validator_value), cast(dict[str, Any], error.instance)
     return next((name for name in wanted if name not in given), "")
 
 
-def _schema_range(error: SchemaError) -> dict[str, Json]:
+def _schema_range(error: "SchemaError") -> dict[str, Json]:
     """The range of the schema that was broken: of its number, or of its length."""
     is_length = str(error.validator) in SHORT_RULES
     low, high = (SHORT_RULES, LONG_RULES) if is_length else (LOW_RULES, HIGH_RULES)

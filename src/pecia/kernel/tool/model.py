@@ -1,6 +1,6 @@
 """Tools, resources and prompts as data: defined once, served by every interface. Knows none."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Caller, Scope
+from pecia.kernel.on_demand import OnDemand
 from pecia.kernel.tool.call import Call
 
 
@@ -86,6 +87,7 @@ class ToolResult:
     failure: PeciaError | None = None
 
 
+T = TypeVar("T")
 In = TypeVar("In", bound=BaseModel)
 Out = TypeVar("Out", bound=BaseModel)
 
@@ -125,6 +127,66 @@ class Tool(Generic[In, Out]):
         return " ".join((self.run.__doc__ or "").split())
 
 
+class ToolGroup:
+    """Tools that are made together, with the first call or description of one of them."""
+
+    def __init__(self, source: OnDemand[T], tools_of: Callable[[T], Iterable["AnyTool"]]) -> None:
+        self.source: OnDemand[Any] = source
+        self._tools_of: Callable[[Any], Iterable[AnyTool]] = tools_of
+        self.tools: Mapping[str, AnyTool] | None = None
+        """By name; None before they are made."""
+
+    def load(self) -> Mapping[str, "AnyTool"]:
+        """The tools. On an event loop, `load_tools` comes first."""
+        if self.tools is None:
+            self.tools = {it.name: it for it in self._tools_of(self.source.get())}
+        return self.tools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeferredTool:
+    """A tool of a module that is not imported yet, with what a server must know of it before:
+    `kernel/tool/on_demand.py`. The rest imports it."""
+
+    group: ToolGroup
+    feature: str
+    name: str
+    scope: Scope
+    read_only: bool = True
+    destructive: bool = False
+    idempotent: bool = False
+    open_world: bool = False
+    public: bool = False
+    hidden: bool = False
+    title: str = ""
+    timeout_s: float | None = None
+    secret_fields: frozenset[str] = frozenset()
+    lean: "DeferredTool | None" = None
+    is_lean: bool = False
+
+    @property
+    def loaded(self) -> Tool[Any, Any]:
+        tool = self.group.load()[self.name]
+        assert isinstance(tool, Tool)
+        return tool.lean or tool if self.is_lean else tool
+
+    @property
+    def takes(self) -> type[BaseModel]:
+        return self.loaded.takes
+
+    @property
+    def gives(self) -> type[BaseModel]:
+        return self.loaded.gives
+
+    @property
+    def run(self) -> Callable[[Call, Any], Awaitable[object]]:
+        return self.loaded.run
+
+    @property
+    def description(self) -> str:
+        return self.loaded.description
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ForeignTool:
     """A tool whose schema is known only at run time: an upstream's. Its result goes out raw."""
@@ -151,7 +213,7 @@ class ForeignTool:
     upstream_name: str = ""
 
 
-AnyTool: TypeAlias = Tool[Any, Any] | ForeignTool
+AnyTool: TypeAlias = Tool[Any, Any] | DeferredTool | ForeignTool
 
 
 @dataclass(frozen=True, slots=True)

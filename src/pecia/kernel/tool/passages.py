@@ -97,6 +97,7 @@ class SearchNotes:
     degraded: tuple[str, ...] = ()
     footer: tuple[str, ...] = ()
     is_unlikely: bool = False
+    absent: tuple[str, ...] = ()
     more: tuple["MoreInFile", ...] = ()
 
 
@@ -126,6 +127,9 @@ class PassagesOut(Output):
     hits: list[PassageOut]
     unlikely: bool | None = Field(
         default=None, description="No hit is likely to answer: they are only the nearest."
+    )
+    absent: list[str] | None = Field(
+        default=None, description="Words of the query that stand in no text you may see."
     )
     left_out: int | None = Field(default=None, description="Hits that max_tokens had no room for.")
     more: list[MoreInFile] | None = Field(
@@ -331,14 +335,20 @@ def _answer(shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int) ->
     data = PassagesOut(
         hits=[_data(it) for it in shown],
         unlikely=True if shown and notes.is_unlikely else None,
+        absent=[*notes.absent] or None,
         left_out=left_out or None,
         more=[*notes.more] or None,
         next_cursor=notes.next_cursor,
         degraded=[*notes.degraded] or None,
     )
-    opening = [UNLIKELY] if data.unlikely else []
+    opening = [*describe_absent(notes.absent), *([UNLIKELY] if data.unlikely else [])]
     text = "\n\n".join([*opening, *_blocks(shown), *_closing(shown, notes, left_out)])
     return ToolResult(data.model_dump(mode="json", exclude_none=True), (TextContent(text),))
+
+
+def describe_absent(words: Sequence[str]) -> list[str]:
+    """A sentence on the words of a query that nothing has; none where there are none."""
+    return [f"No text here has: {', '.join(words)}."] if words else []
 
 
 def _data(it: ShownPassage) -> PassageOut:

@@ -6,10 +6,9 @@ Also which arguments the audit log keeps: those not declared secret.
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
-from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
 
 from pecia.kernel.errors import InvalidInput, Json
@@ -17,7 +16,10 @@ from pecia.kernel.redaction.url import redact_url
 from pecia.kernel.store.audit.record import MAX_DEPTH, is_too_deep
 from pecia.kernel.tool.argument_errors import argument_error, schema_error, unserializable_error
 from pecia.kernel.tool.integers import coerce_integers
-from pecia.kernel.tool.model import AnyTool, ForeignTool, TextOutput, Tool
+from pecia.kernel.tool.model import AnyTool, DeferredTool, ForeignTool, TextOutput, Tool
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 # Upstream tools come and go: what is compiled for them must not be kept for ever.
 SCHEMA_CACHE_SIZE = 4096
@@ -83,10 +85,12 @@ def secret_fields(tool: AnyTool) -> frozenset[str]:
         schemas: Any = tool.input_schema.get("properties")
         named = cast(dict[str, Any], schemas) if isinstance(schemas, dict) else {}
         return frozenset(name for name, it in named.items() if _looks_secret(name, it))
+    if isinstance(tool, DeferredTool):
+        return tool.secret_fields
     return _marked(tool, {"secret", "unaudited"})
 
 
-def _marked(tool: Tool[Any, Any], marks: set[str]) -> frozenset[str]:
+def _marked(tool: Tool[Any, Any] | DeferredTool, marks: set[str]) -> frozenset[str]:
     fields = tool.takes.model_fields.items()
     return frozenset(name for name, it in fields if marks & {*_extra(it.json_schema_extra)})
 
@@ -99,7 +103,8 @@ def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dic
     """
     declared = _declared(tool)
     secret = secret_fields(tool) if tool else frozenset[str]()
-    urls = _marked(tool, {URL_WITH_SECRETS}) if isinstance(tool, Tool) else frozenset[str]()
+    has_model = isinstance(tool, Tool | DeferredTool)
+    urls = _marked(tool, {URL_WITH_SECRETS}) if has_model else frozenset[str]()
     return {
         name[:100]: HIDDEN
         if name in secret or name not in declared
@@ -145,7 +150,10 @@ def _validate_by_schema(tool: ForeignTool, arguments: Mapping[str, Json]) -> Map
 
 
 @lru_cache(SCHEMA_CACHE_SIZE)
-def _validator(tool: ForeignTool) -> Draft202012Validator:
+def _validator(tool: ForeignTool) -> "Draft202012Validator":
+    # Lazy import: few servers have such a tool.
+    from jsonschema import Draft202012Validator
+
     return Draft202012Validator(tool.input_schema)
 
 

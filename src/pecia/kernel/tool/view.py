@@ -16,7 +16,7 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.former_names import current_toolset, former_toolsets
-from pecia.kernel.tool.model import AnyTool, ForeignTool, Tool, WithheldTool
+from pecia.kernel.tool.model import AnyTool, ForeignTool, WithheldTool
 from pecia.kernel.tool.suggestion import nearest_names, suggest_name
 
 NamingPolicy: TypeAlias = Literal["prefix", "first-wins", "error"]
@@ -189,7 +189,7 @@ def _view(tools: Mapping[str, AnyTool], aliases: Mapping[str, AnyTool]) -> ToolV
 
 
 def _lean(tool: AnyTool) -> AnyTool:
-    return tool.lean or tool if isinstance(tool, Tool) else tool
+    return tool if isinstance(tool, ForeignTool) else tool.lean or tool
 
 
 def _is_one_of(tool: AnyTool, names: Sequence[str], aliases: Mapping[str, AnyTool]) -> bool:

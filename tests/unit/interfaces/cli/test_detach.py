@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from pecia.interfaces.cli.output.terminal import Terminal
-from pecia.interfaces.cli.server.spawn import create_log, spawn
+from pecia.interfaces.cli.server.spawn import (
+    LOG_LIMIT_BYTES,
+    OLD_LOGS,
+    STARTED,
+    open_log,
+    spawn,
+    wait_until_up,
+)
+from pecia.kernel.errors import Unavailable
 from pecia.kernel.jobs.worker_process import worker_command
 
 LIMIT_S = 50
@@ -57,7 +65,7 @@ def test_a_config_is_the_one_of_the_folder_that_we_stand_in(
     assert "no_such_setting" in log.read_text(encoding="utf-8")
 
 
-def test_a_log_is_begun_anew_for_its_owner_alone_and_through_no_link(tmp_path: Path) -> None:
+def test_a_log_is_for_its_owner_alone_and_written_through_no_link(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.write_text("precious", encoding="utf-8")
     theirs.chmod(0o644)
@@ -65,20 +73,54 @@ def test_a_log_is_begun_anew_for_its_owner_alone_and_through_no_link(tmp_path: P
         log = tmp_path / "log"
         log.unlink(missing_ok=True)
         place(log, theirs)
-        os.close(create_log(log))
+        os.close(open_log(log))
         assert theirs.read_text(encoding="utf-8") == "precious"
         assert not log.is_symlink()
         assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    log.chmod(0o644)
+    os.close(open_log(log))
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    log.unlink()
+    os.mkfifo(log)
+    os.close(open_log(log))
+    assert log.is_file()
 
 
 def test_two_that_start_at_once_write_no_holes_into_one_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    first = create_log(log)
-    os.write(first, b"first")
-    second = create_log(log)
-    os.write(first, b"again")
-    os.write(second, b"second")
+    first = open_log(log)
+    os.write(first, b"first\n")
+    second = open_log(log)
+    os.write(first, b"again\n")
+    os.write(second, b"second\n")
     os.close(first)
     os.close(second)
-    assert log.read_bytes() == b"second"
+    lines = log.read_text(encoding="utf-8").splitlines()
+    assert [it for it in lines if not it.startswith(STARTED)] == ["first", "again", "second"]
     assert [*tmp_path.iterdir()] == [log]
+
+
+def test_a_log_keeps_earlier_starts_and_is_put_aside_when_it_is_long(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for n in range(OLD_LOGS + 3):
+        for text in (f"crash {n}\n", "x" * LOG_LIMIT_BYTES):
+            handle = open_log(log)
+            os.write(handle, text.encode())
+            os.close(handle)
+    newest = OLD_LOGS + 2
+    kept = {it.name: it.read_text(encoding="utf-8") for it in tmp_path.iterdir()}
+    assert kept.keys() == {"log", *(f"log.{n}" for n in range(1, OLD_LOGS + 1))}
+    assert f"crash {newest}\n" in kept["log"]
+    for n in range(1, OLD_LOGS + 1):
+        assert f"crash {newest - n}\n" in kept[f"log.{n}"]
+
+
+def test_why_a_server_did_not_start_is_said_without_what_was_logged_before(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("an earlier crash\n", encoding="utf-8")
+    process = spawn(Terminal(), ["start", str(tmp_path / "none")], log)
+    process.wait(LIMIT_S)
+    with pytest.raises(Unavailable, match="there is no folder") as refusal:
+        wait_until_up(Terminal(), tmp_path, process, log=log)
+    assert "earlier" not in refusal.value.message
+    assert "an earlier crash" in log.read_text(encoding="utf-8")

@@ -22,6 +22,11 @@ CRAWLED = "the source 'a' is being crawled, so that files may be missing here: "
         (
             [],
             "the source 'a' has not been crawled yet, files may be missing: search again shortly",
+            True,
+        ),
+        (
+            [],
+            "the source 'a' has not been crawled yet, files may be missing: crawl with `pecia …`",
             False,
         ),
     ],

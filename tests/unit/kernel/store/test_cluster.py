@@ -342,8 +342,25 @@ def test_the_cluster_of_a_temporary_home_that_is_gone_is_swept_away(tmp_path: Pa
             mark_temporary(places.root, home)
         if name != "there":
             shutil.rmtree(home)
-    assert [it.name.split("-")[0] for it in remove_orphans(system)] == ["gone"]
+    assert [it.name.split("-")[0] for it in remove_orphans(system, missing_s=0)] == ["gone"]
     assert sorted(it.name.split("-")[0] for it in system.glob("*/")) == ["elsewhere", "there"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
+def test_a_temporary_home_that_was_moved_finds_its_cluster(tmp_path: Path) -> None:
+    system, home = tmp_path / "system", tmp_path / "home"
+    places, _ = create_cluster_paths(home, system, print)
+    record_home(places.root, home)
+    home.rename(tmp_path / "moved")
+    assert remove_orphans(system) == []
+    found = find_cluster_paths(tmp_path / "moved", system)
+    assert found is not None
+    record_home(found.root, tmp_path / "moved")
+    # It is missing for the first time again.
+    (tmp_path / "moved").rename(home)
+    assert remove_orphans(system) == []
+    os.utime(places.root / "missing", (0, 0))
+    assert remove_orphans(system) == [places.root]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
@@ -354,11 +371,11 @@ def test_a_temporary_home_that_this_process_cannot_see_keeps_its_cluster(tmp_pat
     record_home(places.root, folder / "home")
     folder.rename(tmp_path / "elsewhere")
     folder.mkdir()
-    assert remove_orphans(system) == []
+    assert remove_orphans(system, missing_s=0) == []
     folder.rmdir()
     (tmp_path / "elsewhere").rename(folder)
     shutil.rmtree(folder / "home")
-    assert remove_orphans(system) == [places.root]
+    assert remove_orphans(system, missing_s=0) == [places.root]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
@@ -379,8 +396,8 @@ def test_a_removal_that_was_cut_off_is_completed_by_the_next(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "rmdir", full)
-        assert remove_orphans(system) == []
-    assert remove_orphans(system) == [places.root]
+        assert remove_orphans(system, missing_s=0) == []
+    assert remove_orphans(system, missing_s=0) == [places.root]
     assert [*system.glob("*/")] == []
 
 
@@ -400,7 +417,7 @@ def test_the_cluster_of_a_home_that_is_missing_is_named_and_never_removed(tmp_pa
     record = {"home": str(tmp_path / "unmounted"), "mount": str(tmp_path / "unmounted")}
     (roots["unmounted"] / "home.json").write_text(json.dumps(record))
     (tmp_path / "back").mkdir()
-    assert remove_orphans(system) == []
+    assert remove_orphans(system, missing_s=0) == []
     assert list_orphans(system) == [(roots["gone"], tmp_path / "gone")]
     [finding] = check_orphans(system)
     assert (finding.state, f"rm -r {roots['gone']}" in finding.advice) == ("warn", True)
@@ -414,8 +431,8 @@ def test_a_cluster_in_use_is_not_swept_away(tmp_path: Path) -> None:
     shutil.rmtree(home)
     with open_lock(places.holders_lock) as lock:
         lock.try_acquire(shared=True)
-        assert remove_orphans(system) == []
-    assert remove_orphans(system) == [places.root]
+        assert remove_orphans(system, missing_s=0) == []
+    assert remove_orphans(system, missing_s=0) == [places.root]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root could take over a user's cluster")

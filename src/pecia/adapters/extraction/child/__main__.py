@@ -1,9 +1,11 @@
 """The child itself: orders and open files on its input, what it reads on its output.
 
-It limits itself before the first file, says nothing else, and ends with the server.
+It limits itself before the first file, says nothing else, and ends with the server, or when there
+has been no file for a while: its libraries take 30 MB.
 """
 
 import os
+import select
 import socket
 import sys
 from contextlib import suppress
@@ -31,7 +33,8 @@ def main() -> None:
     line = socket.socket(fileno=0)
     answers = _take_output()
     preload_libraries()
-    confinement = confine(int(sys.argv[1]))
+    memory_bytes, idle_s = int(sys.argv[1]), float(sys.argv[2])
+    confinement = confine(memory_bytes)
 
     def tell(*messages: Message) -> None:
         waiting = memoryview(b"".join(map(pack, messages)))
@@ -40,13 +43,22 @@ def main() -> None:
 
     tell(Ready(confinement))
     while True:
-        data, descriptors, _, _ = socket.recv_fds(line, MAX_REQUEST_BYTES, MAX_REQUESTS)
+        # A file that comes just now is read by the next child.
+        data, descriptors = _next_requests(line, idle_s)
         if not data:
             return
         for order, descriptor in zip(unpack_requests(data), descriptors, strict=True):
             allow_cpu(order.cpu_s)
             with InputFile(descriptor, order.name, order.content_type) as file:
                 handle_request(file, order, tell)
+
+
+def _next_requests(line: socket.socket, idle_s: float) -> tuple[bytes, list[int]]:
+    """Orders and their files; nothing when the server is gone, or has none for a while."""
+    if not select.select([line], [], [], idle_s)[0]:
+        return b"", []
+    data, descriptors, _, _ = socket.recv_fds(line, MAX_REQUEST_BYTES, MAX_REQUESTS)
+    return data, descriptors
 
 
 def _take_output() -> int:

@@ -20,6 +20,7 @@ class FileKind(StrEnum):
     PPT = "a PowerPoint 97 presentation"
     MSG = "an Outlook message"
     EML = "a mail message"
+    MBOX = "a mailbox"
     HTML = "an HTML page"
     NOTEBOOK = "a Jupyter notebook"
     CAPTIONS = "a file of captions"
@@ -54,6 +55,7 @@ OFFICE_TYPES = {
 CONTENT_TYPES = OFFICE_TYPES | {
     FileKind.PDF: "application/pdf",
     FileKind.EML: "message/rfc822",
+    FileKind.MBOX: "application/mbox",
     FileKind.HTML: "text/html",
     FileKind.NOTEBOOK: "application/x-ipynb+json",
     FileKind.CAPTIONS: "text/vtt",

@@ -51,6 +51,7 @@ _PARTS = (("word/", FileKind.DOCX), ("xl/", FileKind.XLSX), ("ppt/", FileKind.PP
 _MAIL_HEADER = re.compile(
     r"(?im)^(from|to|subject|date|received|message-id|mime-version|return-path):[ \t]*\S"
 )
+_MAILBOX = re.compile(r"From [^\r\n]*\d:\d\d[^\r\n]*\r?\n[!-9;-~]+:")
 _HTML = re.compile(
     r"\s*(?:<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
@@ -65,6 +66,7 @@ _TEXT_KINDS = frozenset(
         FileKind.XML,
         FileKind.HTML,
         FileKind.EML,
+        FileKind.MBOX,
     }
 )
 _GUESSES = mimetypes.MimeTypes(filenames=())
@@ -183,7 +185,10 @@ def _telling(text: str) -> Iterator[FileKind]:
         yield FileKind.XML
     if start.lstrip().startswith("{") and '"nbformat"' in text and '"cells"' in text:
         yield FileKind.NOTEBOOK
-    if len({it.lower() for it in _MAIL_HEADER.findall(_header(start))}) >= 3:
+    headers = {it.lower() for it in _MAIL_HEADER.findall(_header(start))}
+    if _MAILBOX.match(start) and len(headers) >= 2:
+        yield FileKind.MBOX
+    if len(headers) >= 3:
         yield FileKind.EML
 
 

@@ -9,7 +9,7 @@ from pecia.adapters.extraction.readers.csv_table import read_csv
 from pecia.adapters.extraction.readers.html import read_html
 from pecia.adapters.extraction.readers.image import read_image
 from pecia.adapters.extraction.readers.input_file import InputFile, ReaderResult, UnreadableFile
-from pecia.adapters.extraction.readers.mail import read_mail
+from pecia.adapters.extraction.readers.mail import read_mail, read_mailbox
 from pecia.adapters.extraction.readers.notebook import read_notebook
 from pecia.adapters.extraction.readers.office import read_document, read_sheets
 from pecia.adapters.extraction.readers.pdf import read_pdf
@@ -55,6 +55,7 @@ READERS: dict[FileKind, Reader] = {
     FileKind.PPTX: read_pptx,
     FileKind.ODP: read_odp,
     FileKind.EML: read_mail,
+    FileKind.MBOX: read_mailbox,
     FileKind.HTML: read_html,
     FileKind.NOTEBOOK: read_notebook,
     FileKind.CAPTIONS: read_captions,

@@ -7,9 +7,6 @@ hold no regular expression (ReDoS).
 from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
-
 Schema: TypeAlias = dict[str, Any]
 
 MAX_NODES = 5_000
@@ -45,6 +42,10 @@ def sanitize_schema(schema: object) -> tuple[Schema, tuple[str, ...]]:
     plain = made.schema(whole, ())
     if plain.setdefault("type", "object") != "object":
         raise UnusableSchema("its arguments are not an object")
+    # Lazy import: few servers have upstream tools.
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
     try:
         Draft202012Validator.check_schema(plain)
     except SchemaError as error:

@@ -248,7 +248,8 @@ def _changes_to_confirm(
     return found
 
 
-def server_admin_tools(it: ServerTools) -> tuple[AnyTool, ...]:
+def server_admin_tools(hub: Hub, consent: ServerConsent) -> tuple[AnyTool, ...]:
+    it = ServerTools(hub, consent)
     admin = Scope.ADMIN
     return (
         Tool(

@@ -12,6 +12,7 @@ from pecia.interfaces.cli.editors import (
     ask_editors,
     can_ask,
     detect_machine,
+    find_named_home,
     find_own_command,
     save_choice,
     show_companions,
@@ -100,7 +101,9 @@ def init(
     if undo:
         _require_undo_alone(has_target=bool(toolset or space), has_hooks=hooks)
     terminal, machine = terminal_of(ctx), detect_machine()
-    wish = EntryRequest(find_own_command(terminal), _require_toolset(toolset), force)
+    wish = EntryRequest(
+        find_own_command(terminal), _require_toolset(toolset), force, find_named_home(terminal)
+    )
     named = _find_editors(machine, editor or [])
     task = EditorSetup(
         wish,

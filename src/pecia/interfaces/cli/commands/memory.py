@@ -42,24 +42,25 @@ def import_(
     every_turn: bool = typer.Option(
         False, help="Every turn of a conversation, not only what you said that is worth keeping."
     ),
-    dry_run: bool = typer.Option(False, help="Only count what would be imported."),
+    dry_run: bool = typer.Option(
+        False, help="Write nothing, and tell what would be imported and skipped."
+    ),
 ) -> None:
     """Import memories of another product. What was imported before is skipped."""
     from pecia.features.memory.core.chat_export import parse_export
 
     terminal = terminal_of(ctx)
     parsed = parse_export(_read_document(file), every_turn=every_turn)
-    imported, skipped = 0, 0
-    if not dry_run:
-        sent = 0
-        with open_backend(terminal) as tools, progress_bar(terminal, "memories") as report:
-            tool = tools.find_tool("memory.memory_import")
-            for batch in _batches(parsed.memories):
-                report(file.name, sent, len(parsed.memories))
-                sent += len(batch)
-                done = cast(dict[str, Json], tools.call(tool, {"memories": [*batch]}))
-                imported += cast(int, done["imported"]) + cast(int, done["replaced"])
-                skipped += len(cast(list[Json], done["skipped"]))
+    imported, skipped, sent = 0, 0, 0
+    with open_backend(terminal) as tools, progress_bar(terminal, "memories") as report:
+        tool = tools.find_tool("memory.memory_import")
+        for batch in _batches(parsed.memories):
+            report(file.name, sent, len(parsed.memories))
+            sent += len(batch)
+            asked: dict[str, Json] = {"memories": [*batch], "dry_run": dry_run}
+            done = cast(dict[str, Json], tools.call(tool, asked))
+            imported += cast(int, done["imported"]) + cast(int, done["replaced"])
+            skipped += len(cast(list[Json], done["skipped"]))
     found: Json = {
         "product": parsed.product,
         "memories": len(parsed.memories),

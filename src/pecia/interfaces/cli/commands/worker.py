@@ -118,7 +118,11 @@ async def _run_worker(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_on_signal, stop)
         opened = open_app(
-            settings, fetch=make_oidc_fetch(kernel), report=terminal.info, is_worker=True
+            settings,
+            fetch=make_oidc_fetch(kernel),
+            report=terminal.info,
+            is_worker=True,
+            shares_models=keeps_indexes,
         )
         async with opened as app, anyio.create_task_group() as background:
             if keeps_indexes:

@@ -96,12 +96,15 @@ def show_rows(terminal: Terminal, rows: Sequence[TableRow], columns: Sequence[st
 
 
 def show_facts(terminal: Terminal, facts: TableRow) -> None:
-    """One field per line."""
+    """One field per line; a text of several lines as it is, below the name of its field."""
     width = max((len(name) for name in facts), default=0) if terminal.is_terminal else 0
     for name, value in facts.items():
-        terminal.print_line(
-            f"{name:<{width}}  {format_cell(value)}" if width else f"{name}\t{format_cell(value)}"
-        )
+        if isinstance(value, str) and "\n" in value.rstrip("\n"):
+            terminal.print_line(f"{name}:")
+            terminal.print_line(format_text(value))
+            continue
+        shown = format_cell(value.rstrip("\n") if isinstance(value, str) else value)
+        terminal.print_line(f"{name:<{width}}  {shown}" if width else f"{name}\t{shown}")
 
 
 def format_cell(value: Json) -> str:
@@ -115,6 +118,12 @@ def format_cell(value: Json) -> str:
     if isinstance(value, dict | list):
         return escape_unprintable(json.dumps(value, ensure_ascii=False))
     return escape_unprintable(str(value))
+
+
+def format_text(value: str) -> str:
+    """A text of several lines. Control characters other than line breaks and tabs are escaped."""
+    lines = value.replace("\r\n", "\n").rstrip("\n").split("\n")
+    return "\n".join("\t".join(map(escape_unprintable, it.split("\t"))) for it in lines)
 
 
 def format_one_line(value: Json) -> str:

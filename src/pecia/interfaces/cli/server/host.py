@@ -4,7 +4,7 @@ import gc
 import signal
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 
+from pecia.adapters.embedding.model_listener import model_process
 from pecia.app.app import App, open_app, run_maintenance
 from pecia.app.dispatch import RequestContext
 from pecia.app.features import import_features
@@ -125,7 +126,17 @@ async def _open_and_serve(
 ) -> AsyncGenerator[App]:
     kernel = plan.settings.kernel
     terminal.info("starting the database…")
-    async with open_app(plan.settings, fetch=make_oidc_fetch(kernel), report=terminal.info) as app:
+    async with AsyncExitStack() as stack:
+        if plan.with_worker:
+            # Before the app, whose last texts it embeds; the worker asks it too.
+            await stack.enter_async_context(model_process(kernel.home, environ()))
+        opened = open_app(
+            plan.settings,
+            fetch=make_oidc_fetch(kernel),
+            report=terminal.info,
+            shares_models=plan.with_worker,
+        )
+        app = await stack.enter_async_context(opened)
         if plan.check is not None:
             await plan.check(app)
         async with serve_http(

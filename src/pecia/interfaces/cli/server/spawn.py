@@ -1,13 +1,16 @@
 """Starts a server as a detached process, and waits for it."""
 
 import os
+import stat
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import uuid4
 
 from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.interfaces.cli.server.discover import RunningServer, find_running_server
@@ -18,6 +21,10 @@ LOG_NAME = "server.log"
 START_TIMEOUT_S = 120.0
 POLL_INTERVAL_S = 0.05
 LOG_TAIL_BYTES = 4000
+LOG_LIMIT_BYTES = 1_000_000
+"""A log that is longer is put aside at the next start."""
+OLD_LOGS = 3
+STARTED = "==== started"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ def spawn(
     nowhere else.
     """
     config = ["--config", str(terminal.config.absolute())] if terminal.config else []
-    log_handle = create_log(log)
+    log_handle = open_log(log)
     try:
         return subprocess.Popen(
             # -P: a package of our name in the current folder is not ours.
@@ -55,16 +62,54 @@ def spawn(
         os.close(log_handle)
 
 
-def create_log(path: Path) -> int:
-    """A new file that replaces any existing one: a cloned folder may have a symlink there."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+def open_log(path: Path) -> int:
+    """The log of a home, to append to: why a server ended can be read after the next start. A long
+    one is put aside first."""
+    handle = _append_to(path)
+    if handle is not None and os.fstat(handle).st_size >= LOG_LIMIT_BYTES:
+        os.close(handle)
+        _put_aside(path)
+        handle = None
+    if handle is None:
+        handle = _create_log(path)
+    os.write(handle, f"{STARTED} {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}\n".encode())
+    return handle
+
+
+def _append_to(path: Path) -> int | None:
+    """None unless it is a file of ours: a cloned folder may have a link there."""
+    flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        Path(name).replace(path)
+        handle = os.open(path, flags)
+    except OSError:
+        return None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        os.close(handle)
+        return None
+    if hasattr(os, "fchmod"):
+        os.fchmod(handle, 0o600)
+    return handle
+
+
+def _create_log(path: Path) -> int:
+    """A new file that replaces whatever is there."""
+    fresh = path.with_name(f".{path.name}-{uuid4().hex}")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+    try:
+        fresh.replace(path)
     except OSError:
         os.close(handle)
-        Path(name).unlink()
+        fresh.unlink()
         raise
     return handle
+
+
+def _put_aside(path: Path) -> None:
+    names = [path, *(path.with_name(f"{path.name}.{n}") for n in range(1, OLD_LOGS + 1))]
+    for older, newer in reversed([*zip(names[1:], names, strict=False)]):
+        with suppress(FileNotFoundError):
+            newer.replace(older)
 
 
 def wait_until_up(
@@ -116,4 +161,6 @@ def _log_tail(log: Path) -> str:
     # Lazy import: the cluster package imports the database driver.
     from pecia.kernel.store.atomic_file import read_tail
 
-    return read_tail(log, 0, limit_bytes=LOG_TAIL_BYTES).strip() or "it logged nothing"
+    text = read_tail(log, 0, limit_bytes=LOG_TAIL_BYTES)
+    _, _, last = text.rpartition(STARTED)
+    return last.partition("\n")[2].strip() or "it logged nothing"

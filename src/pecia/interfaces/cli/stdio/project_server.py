@@ -162,7 +162,7 @@ def _home_space(settings: "Settings") -> Path:
     named = settings.part(WikiSettings).home_space
     if named is None:
         raise Unavailable(
-            "this folder is not a project, and no server is running",
+            f"this folder is not a project, and no server is running for {settings.kernel.home}",
             hint="pecia start FOLDER; or name a folder for such editors: pecia init --space FOLDER",
         )
     folder = expand_user(Path(named), "wiki.home_space").resolve()

@@ -45,6 +45,7 @@ NEED_SERVER = frozenset(
     (
         *("write_document", "edit_document", "delete_document", "rename_document", "rename_folder"),
         *("rollback_to_version", "get_history", "save_version", "write_documents"),
+        *("create_document",),
         *("patch_frontmatter", "accept_suggestion", "reject_suggestion", "comment_suggestion"),
     )
 )

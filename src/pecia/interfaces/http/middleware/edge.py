@@ -3,8 +3,9 @@ the body, headers of the response; then the app of the path. It knows no tool an
 """
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
@@ -122,24 +123,30 @@ class BodyLimits:
 
 
 class LimitedBody:
-    """A `receive` that counts bytes. Nothing over the limit is passed on."""
+    """A `receive` that counts bytes. What is over the limit is not passed on: an error is."""
 
     def __init__(self, receive: Receive, limits: BodyLimits, *, is_complete: bool = False) -> None:
         self._receive = receive
         self._limits = limits
         self._seen_bytes = 0
+        self._is_over = False
         self._deadline: float | None = None
         self.is_complete = is_complete
 
     async def __call__(self) -> Message:
+        if self._is_over:
+            raise payload_too_large(self._limits.max_bytes)
         if self.is_complete:
             return await self._receive()
         message = await self._receive_chunk()
-        self._seen_bytes += len(message.get("body", b""))
-        if self._seen_bytes > self._limits.max_bytes:
-            raise payload_too_large(self._limits.max_bytes)
         self.is_complete = not message.get("more_body", False)
-        return message
+        body, left = message.get("body", b""), self._limits.max_bytes - self._seen_bytes
+        self._seen_bytes += len(body)
+        if len(body) <= left:
+            return message
+        # Its beginning may say what is refused; the error comes with the next call.
+        self._is_over = True
+        return {**message, "body": body[:left], "more_body": True}
 
     async def drain(self) -> None:
         """Drain the rest of the body for a moment: a client that writes does not read.
@@ -205,6 +212,8 @@ class EdgeRules:
     public_url: str | None
     resources: Sequence[str] = ()
     """The paths of protected endpoints, each with all below it. The longest that fits counts."""
+    own_refusals: frozenset[str] = frozenset()
+    """Paths whose apps read until `LimitedBody` stops them, and answer that themselves."""
 
     def resource_of(self, path: str) -> str:
         """The protected endpoint that a path belongs to; empty for none."""
@@ -259,8 +268,15 @@ class EdgeMiddleware:
         if self._rules.hosts.is_cors_origin(headers.get("origin", "")):
             await self._with_cors(headers, reply)(scope, body, reply)
             return
-        check_length(headers.get("content-length"), self._rules.body)
+        self._check_length(scope, headers)
         await self._app_of(scope)(scope, body, reply)
+
+    def _check_length(self, scope: Scope, headers: Mapping[str, str]) -> None:
+        """Reject a body that is declared too long, unless its app says so in its own protocol."""
+        limits = self._rules.body
+        if scope.get("method") == "POST" and scope["path"] in self._rules.own_refusals:
+            limits = replace(limits, max_bytes=sys.maxsize)
+        check_length(headers.get("content-length"), limits)
 
     def _app_of(self, scope: Scope) -> ASGIApp:
         if scope["type"] != "http":
@@ -270,13 +286,13 @@ class EdgeMiddleware:
     def _with_cors(self, headers: Mapping[str, str], reply: ResponseSender) -> ASGIApp:
         """The app for an origin in `allowed_origins`: the operator trusts it with every header.
 
-        Errors become responses inside CORS: such a page may read them. No credentials: we set no
-        cookie.
+        Errors become responses inside CORS: such a page may read them. No credentials: the
+        console's cookie is for its own origin.
         """
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             try:
-                check_length(headers.get("content-length"), self._rules.body)
+                self._check_length(scope, headers)
                 await self._app_of(scope)(scope, receive, send)
             except ClientDisconnect:
                 raise

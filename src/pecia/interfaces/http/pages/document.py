@@ -13,29 +13,22 @@ from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from pecia.app.app import App
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
-from pecia.interfaces.http.endpoint import HttpEndpoint
 from pecia.interfaces.http.pages.markdown import (
     PageLink,
     render_markdown,
     slug,
     split_frontmatter,
 )
-from pecia.interfaces.http.pages.template import MARK, render_document
+from pecia.interfaces.http.pages.routes import READ_PATH
+from pecia.interfaces.http.pages.template import render_bar, render_document
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller, Operator, Scope
 
-READ_PATH = "/read"
 SPACE_PREFIX = "wiki:"
 _MARKDOWN = re.compile(r"\.(md|mdx|markdown)$", re.IGNORECASE)
-
-
-def document_routes(app: App, authenticator: HttpAuthenticator) -> list[Route]:
-    handler = DocumentHandler(app, authenticator)
-    return [Route(f"{READ_PATH}/{{source}}/{{key:path}}", HttpEndpoint({"GET": handler.handle}))]
 
 
 def read_address(source: str, key: str, anchor: str = "") -> str:
@@ -99,7 +92,7 @@ def _render_document(source: str, key: str, found: Mapping[str, Any]) -> tuple[s
     more = ""
     if found.get("nextOffset"):
         more = '<p class="note">The document is longer: the console shows it whole.</p>'
-    body = f'<div class="prose"><h1>{escape(title)}</h1>{rendered.html}</div>{more}'
+    body = f'<div class="prose" dir="auto"><h1>{escape(title)}</h1>{rendered.html}</div>{more}'
     return title, body + _backlinks(source, found.get("backlinks") or [])
 
 
@@ -176,8 +169,7 @@ def _frame(source: str, key: str, body: str) -> str:
     place = f"{source.removeprefix(SPACE_PREFIX)} / {key}"
     console = f"/console/#/read?{urlencode({'source': source, 'key': key})}"
     return (
-        f'<header class="bar"><a class="brand" href="/">{MARK}<span>Pecia</span></a>'
-        f'<span class="bar-end"><a href="{escape(console)}">Open in the console</a></span></header>'
+        f"{render_bar(console, 'Open in the console')}"
         f'<main class="page reading"><p class="path">{escape(place)}</p>'
         f'<article class="section stack">{body}</article></main>'
     )

@@ -6,7 +6,7 @@ reduced to a few tags without attributes, so that nothing in it can act.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from urllib.parse import unquote
 
@@ -16,6 +16,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from pecia.interfaces.http.pages.footnotes import add_footnotes
+
 HTML_TAGS = frozenset(
     (
         *("b", "br", "code", "del", "details", "em", "i", "ins", "kbd", "mark", "s", "small"),
@@ -23,23 +25,18 @@ HTML_TAGS = frozenset(
     )
 )
 CALLOUTS = {
-    "note": "",
-    "info": "",
-    "tip": "good",
-    "success": "good",
-    "important": "warn",
-    "warning": "warn",
-    "caution": "bad",
-    "danger": "bad",
-    "error": "bad",
+    **dict.fromkeys(("tip", "hint", "success", "check", "done"), "good"),
+    **dict.fromkeys(("important", "warning", "attention", "question", "help", "faq"), "warn"),
+    **dict.fromkeys(("caution", "danger", "error", "failure", "fail", "missing", "bug"), "bad"),
 }
+"""Their colours; any other kind is a plain note."""
 _FRONTMATTER = re.compile(r"---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _WIKI_LINK = re.compile(r"\[\[([^\[\]|\n#]*)(?:#([^\[\]|\n]*))?(?:\|([^\[\]\n]*))?\]\]")
 _MATH = re.compile(r"\$([^\s$](?:[^$\n]{0,998}[^\s$\\])?)\$(?!\d)")
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^<>]*>|[<>&]")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
-_CALLOUT = re.compile(r"\[!(\w+)\][+-]?\s*(.*)")
+_CALLOUT = re.compile(r"\[!([\w-]+)\]([+-]?)[ \t]*(.*)")
 _TITLE_TOKENS = ("text", "code_inline", "html_inline")
 _LANGUAGE = re.compile(r"[\w+#-]{1,30}")
 
@@ -114,6 +111,7 @@ def _parser(resolve: Resolve) -> MarkdownIt:
         return True
 
     md.inline.ruler.before("link", "wiki_link", wiki_link)
+    add_footnotes(md, lambda it: resolve("", it).href)
     md.inline.ruler.before("escape", "math", _math_inline)
     ended = ["paragraph", "reference", "blockquote", "list"]
     md.block.ruler.before("fence", "math_block", _math_block, {"alt": ended})
@@ -221,7 +219,7 @@ def _name_headings(tokens: Sequence[Token]) -> list[str]:
     return titles
 
 
-def _tidy(tokens: Sequence[Token], resolve: Resolve, picture: ShowPicture | None) -> None:
+def _tidy(tokens: list[Token], resolve: Resolve, picture: ShowPicture | None) -> None:
     """Alignments as classes, tasks, callouts, addresses."""
     for at, token in enumerate(tokens):
         align = re.search(r"text-align:(\w+)", str(token.attrGet("style") or ""))
@@ -244,21 +242,35 @@ def _tidy_task(item: Token, inline: Token) -> None:
     item.attrJoin("class", "task")
 
 
-def _tidy_callout(tokens: Sequence[Token], at: int) -> None:
+def _tidy_callout(tokens: list[Token], at: int) -> None:
+    """`> [!kind] Name`: its first line is the name, the rest is text. With `-` or `+` it folds."""
     inline = tokens[at + 2]
-    first = (inline.children or [None])[0] if inline.type == "inline" else None
-    found = _CALLOUT.fullmatch(first.content) if first else None
-    if first is None or found is None or found[1].lower() not in CALLOUTS:
+    children = (inline.children or []) if inline.type == "inline" else []
+    found = _CALLOUT.fullmatch(children[0].content) if children else None
+    if found is None:
         return
-    kind = found[1].lower()
+    kind, fold, name = found.groups()
     quote = tokens[at]
-    quote.tag, quote.attrs = "div", {"class": f"callout {CALLOUTS[kind]}".strip()}
+    quote.tag = "details" if fold else "div"
+    quote.attrs = {"class": f"callout {CALLOUTS.get(kind.lower(), '')}".strip()}
+    if fold == "+":
+        quote.attrs["open"] = ""
     for it in tokens[at:]:
         if it.type == "blockquote_close" and it.level == quote.level:
-            it.tag = "div"
+            it.tag = quote.tag
             break
-    first.content = found[2] or kind.capitalize()
-    tokens[at + 1].attrSet("class", "callout-name")
+    breaks = (n for n, it in enumerate(children) if it.type in ("softbreak", "hardbreak"))
+    end = next(breaks, None)
+    line = children[:end]
+    line[0].content = name if name or len(line) > 1 else kind[0].upper() + kind[1:]
+    opened, closed = tokens[at + 1], tokens[at + 3]
+    if end is not None:
+        body = replace(inline, children=children[end + 1 :])
+        tokens[at + 4 : at + 4] = [replace(opened, attrs={}), body, replace(closed)]
+        inline.children = line
+    opened.attrs = {"class": "callout-name"}
+    if fold:
+        opened.tag = closed.tag = "summary"
 
 
 def _resolve_address(token: Token, resolve: Resolve, picture: ShowPicture | None) -> None:

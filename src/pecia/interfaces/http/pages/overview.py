@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from html import escape
 from itertools import groupby
 
@@ -11,9 +12,10 @@ from starlette.responses import Response
 from pecia import __version__
 from pecia.app.app import App
 from pecia.interfaces.http.endpoint import Handler
-from pecia.interfaces.http.pages.template import RawHtml, render_page
+from pecia.interfaces.http.pages.template import RawHtml, render_bar, render_document, render_page
 from pecia.interfaces.http.routes.tools import API, may_get, tool_path
 from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.on_demand import load_tools
 
 _CODE = re.compile("`([^`]+)`")
 LINKS = {
@@ -40,9 +42,23 @@ def home_page(app: App) -> Handler:
 def docs_page(app: App) -> Handler:
     """Every tool with its path, scope and description."""
     tools = sorted(app.full_view.tools.values(), key=lambda it: (it.feature, tool_path(it)))
-    return _static_handler(
-        render_page("The tools of this server", [_introduction(), RawHtml(_list(tools))])
-    )
+    title = "The tools of this server"
+
+    @cache
+    def render() -> Response:
+        body = (
+            f'{render_bar("/", "Start page")}<main class="page reading"><div class="stack">'
+            f"<h1>{title}</h1><p>{escape(_introduction())}</p>{_contents(tools)}</div>"
+            f"{_list(tools)}</main>"
+        )
+        return render_document(title, body)
+
+    async def answer(request: Request) -> Response:
+        await load_tools(tools)
+        shown = render()
+        return Response(shown.body, 200, shown.headers)
+
+    return answer
 
 
 def _introduction() -> str:
@@ -52,11 +68,19 @@ def _introduction() -> str:
     )
 
 
+def _contents(tools: Sequence[AnyTool]) -> str:
+    """Links to the toolsets: the page is long."""
+    names = sorted({it.feature for it in tools})
+    links = "".join(f'<a href="#{escape(it)}">{escape(it)}</a>' for it in names)
+    return f'<nav class="row wide" aria-label="Toolsets">{links}</nav>'
+
+
 def _list(tools: Sequence[AnyTool]) -> str:
     """By toolset, one section each."""
     toolsets = {name: [*found] for name, found in groupby(tools, key=lambda it: it.feature)}
     return "".join(
-        f'<section class="section"><div class="section-head"><h2>{escape(name)}</h2></div>'
+        f'<section class="section" id="{escape(name)}">'
+        f'<div class="section-head"><h2>{escape(name)}</h2></div>'
         f'<ul class="list">{"".join(_entry(it) for it in found)}</ul></section>'
         for name, found in toolsets.items()
     )

@@ -60,6 +60,14 @@ def render_page(
     return render_document(title, main, status=status, headers=headers)
 
 
+def render_bar(href: str, words: str) -> str:
+    """The bar above a page to read: the mark, and one way on."""
+    return (
+        f'<header class="bar"><a class="brand" href="/">{MARK}<span>Pecia</span></a>'
+        f'<span class="bar-end"><a href="{escape(href)}">{escape(words)}</a></span></header>'
+    )
+
+
 def render_document(
     title: str,
     body: str,

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from anyio.to_thread import run_sync
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -129,7 +130,7 @@ class ConfirmationHandlers:
         """The token of the session: one that was given and is valid, or the owner's."""
         token = arguments.get("token")
         if token is None:
-            return self._local_owner().sign_in(str(arguments.get("code")))
+            return await run_sync(self._local_owner().sign_in, str(arguments.get("code")))
         if not isinstance(token, str) or len(token) > MAX_TOKEN_CHARS:
             raise OutOfRange(
                 f'Field "token" is at most {MAX_TOKEN_CHARS} characters long',
@@ -147,7 +148,7 @@ class ConfirmationHandlers:
             await self._require_admin(request)
         token = bearer_token(request)
         if (owner := self.app.authenticator.owner) is not None and token is not None:
-            owner.sign_out(None if everywhere else token)
+            await run_sync(owner.sign_out, None if everywhere else token)
         response = json_response({"signed_in": False})
         clear_session(response, get_request_info(request.scope).base_url)
         return response

@@ -16,6 +16,7 @@ from pecia.kernel.errors import Forbidden, Json, ToolNotFound
 from pecia.kernel.identity.caller import Operator
 from pecia.kernel.tool.argument_errors import argument_error
 from pecia.kernel.tool.model import AnyTool, Input
+from pecia.kernel.tool.on_demand import load_tools
 from pecia.kernel.tool.validate import input_schema, output_schema
 from pecia.kernel.tool.view import ToolView, full_name
 
@@ -38,6 +39,7 @@ def tool_list_handler(app: App, authenticator: HttpAuthenticator) -> Handler:
         names = [name for name in sorted(held) if name > ask.cursor]
         page = names[: ask.limit]
         more = len(names) > ask.limit
+        await load_tools(held[name] for name in page)
         return json_response(
             {
                 "tools": [describe_tool(held[name]) for name in page],
@@ -58,7 +60,9 @@ def tool_info_handler(app: App, authenticator: HttpAuthenticator) -> Handler:
         if isinstance(who, Operator):
             raise Forbidden("MCP tools are tenant-scoped")
         view = await app.view_for(who)
-        return json_response(describe_tool(_find_named(view, request.path_params["name"])))
+        tool = _find_named(view, request.path_params["name"])
+        await load_tools([tool])
+        return json_response(describe_tool(tool))
 
     return answer
 

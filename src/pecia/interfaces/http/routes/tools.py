@@ -33,6 +33,7 @@ from pecia.kernel.tool.model import (
     TextContent,
     ToolResult,
 )
+from pecia.kernel.tool.on_demand import load_tools
 from pecia.kernel.tool.validate import input_schema, secret_fields
 from pecia.kernel.tool.view import ToolView, full_name, prefixed_name
 
@@ -89,8 +90,8 @@ class ToolHandler:
         who = await self.authenticator.authenticate(request, context, scope=scope)
         name, tool, view = await self._find(request, who)
         arguments = await self._read_arguments(request, who, tool, context)
-        # Check the scope. Then validate the arguments, wait for a slot, run the tool, audit.
-        admitted = self.app.dispatcher.admit(who, view, name, arguments, context)
+        # Check the scope. Then, audited: rate limit, arguments, a slot, the tool.
+        admitted = await self.app.dispatcher.admit(who, view, name, arguments, context)
 
         async def run(context: RequestContext) -> Response:
             result = await self.app.dispatcher.run_call(admitted, context)
@@ -133,6 +134,7 @@ class ToolHandler:
             if request.method == "POST":
                 return await arguments_from_body(request)
             await request.body()
+            await load_tools([tool])
             return arguments_from_query(raw_query(request), input_schema(tool))
         except (PeciaError, HttpStatusError) as failure:
             error = failure.error if isinstance(failure, HttpStatusError) else failure

@@ -18,6 +18,7 @@ from pecia.interfaces.mcp.views.endpoints import McpEndpoint
 from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.on_demand import load_tools
 from pecia.kernel.tool.validate import URL_WITH_SECRETS, input_schema, output_schema
 from pecia.kernel.tool.view import may_call
 
@@ -108,6 +109,7 @@ class ToolListCache:
                 for name, tool in view.view.tools.items()
                 if isinstance(who, Caller) and may_call(who, tool) and tool.feature not in idle
             ]
+            await load_tools(tool for _, tool in mine)
             self._pages[key] = self._build_page(view, mine, version, start)
         self._pages.move_to_end(key)
         while len(self._pages) > MAX_CACHED_PAGES:

@@ -1,5 +1,6 @@
 """Inbound: the body of a POST becomes a JSON-RPC message that its revision allows, or an error."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -62,6 +63,12 @@ MAX_REFUSED_BYTES = 65_536
 ENVELOPE_DEPTH = 8
 """Levels around the arguments: the message, its params, and those of `call_tool`."""
 
+_LEADING_ID = re.compile(
+    rb"""\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*"""
+    rb"""\s*"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*,"""
+)
+"""An object that begins with its id; `jsonrpc` and `method` may come before it."""
+
 # The extension mirrors the id of its task.
 NAME_PARAMS = {**NAME_BEARING_METHODS, **dict.fromkeys(("tasks/get", "tasks/update"), "taskId")}
 
@@ -93,11 +100,23 @@ def accepted_types(request: Request) -> frozenset[str]:
     return frozenset((*([JSON] if takes_json else []), *([EVENT_STREAM] if takes_streams else [])))
 
 
+class RefusedBody(Exception):
+    """A body that the edge middleware refused while it was read: too long, or too slow."""
+
+    def __init__(self, refusal: HttpStatusError, id_: str | int | None) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+        self.id = id_
+
+
 async def read_body(request: Request) -> bytes:
-    """The whole body. Nearly always available at once, in one chunk."""
+    """The whole body, or RefusedBody. Nearly always available at once, in one chunk."""
     pieces: list[bytes] = []
     while True:
-        message = await request.receive()
+        try:
+            message = await request.receive()
+        except HttpStatusError as refusal:
+            raise RefusedBody(refusal, find_leading_id(b"".join(pieces))) from None
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         pieces.append(message.get("body", b""))
@@ -110,7 +129,10 @@ async def read_request_id(request: Request) -> str | int | None:
     client must not make us read much."""
     body = b""
     while len(body) <= MAX_REFUSED_BYTES:
-        message = await request.receive()
+        try:
+            message = await request.receive()
+        except HttpStatusError:
+            return find_leading_id(body)
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         body += message.get("body", b"")
@@ -126,6 +148,15 @@ def find_request_id(body: bytes) -> str | int | None:
     with suppress(orjson.JSONDecodeError):
         found = orjson.loads(body)
         return get_request_id(found) if isinstance(found, dict) and "method" in found else None
+    return None
+
+
+def find_leading_id(head: bytes) -> str | int | None:
+    """The id in the beginning of a body, where an id comes first. The SDKs write it there, but for
+    the TypeScript one, which looks at what a post returns."""
+    found = _LEADING_ID.match(head)
+    with suppress(orjson.JSONDecodeError):
+        return orjson.loads(found[1]) if found else None
     return None
 
 

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Any
 
+import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Message, Receive, Scope, Send
@@ -21,6 +22,7 @@ class SessionManager:
 
     def __init__(self, server: Server[Any], table: SessionTable, body_limit_bytes: int) -> None:
         self._table = table
+        self._streams: set[anyio.CancelScope] = set()
         self._sdk = StreamableHTTPSessionManager(
             server,
             security_settings=NO_SDK_HOST_CHECK,
@@ -32,6 +34,12 @@ class SessionManager:
     def lifespan(self) -> AbstractAsyncContextManager[None]:
         """Enter it while the endpoint is served."""
         return self._sdk.run()
+
+    def close_streams(self) -> None:
+        """End the streams on which clients only listen: a server that stops waits for calls alone.
+        They have no end of their own, and calls are answered on streams of their own."""
+        for it in [*self._streams]:
+            it.cancel()
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, owner: str) -> None:
         """One request of a session, or the handshake that begins one."""
@@ -81,11 +89,25 @@ class SessionManager:
 
         self._table.begin_request(session)
         try:
-            await self._sdk.asgi_app(scope, receive, noted)
+            if scope["method"] == "GET":
+                await self._listen(scope, receive, noted)
+            else:
+                await self._sdk.asgi_app(scope, receive, noted)
         finally:
             self._table.end_request(session)
             if is_over:
                 self._table.close(session)
+
+    async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with anyio.CancelScope() as stream:
+            self._streams.add(stream)
+            try:
+                await self._sdk.asgi_app(scope, receive, send)
+            finally:
+                self._streams.discard(stream)
+        if stream.cancelled_caught:
+            # A complete response: the client sees an end, not a broken connection.
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _end(self, session_id: bytes, user: object) -> None:
         """End a session as its client would: by DELETE."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from mcp.server.sse import SseServerTransport
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError
@@ -14,6 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.errors import HttpStatusError
+from pecia.interfaces.http.request_info import get_request_info
 from pecia.interfaces.mcp.errors import error_envelope
 from pecia.interfaces.mcp.methods.tool_list import ToolListCache
 from pecia.interfaces.mcp.request_context import McpAuthenticator, McpRequestContext
@@ -25,6 +27,7 @@ from pecia.interfaces.mcp.transport.exchange import (
     session_user,
 )
 from pecia.interfaces.mcp.transport.message import (
+    RefusedBody,
     audit_malformed,
     find_request_id,
     get_request_id,
@@ -40,9 +43,13 @@ from pecia.kernel.errors import (
     Json,
     MethodNotFound,
     NotFound,
+    PayloadTooLarge,
     PeciaError,
 )
 from pecia.kernel.identity.caller import Operator
+
+MAX_EVENT_BYTES = 900_000
+"""The Python SDK ends a session at an event of 1 MiB."""
 
 _SESSION = re.compile(rb"session_id=([0-9a-f]+)")
 
@@ -91,13 +98,15 @@ class SseEndpoint:
 
     async def _message(self, request: Request, send: Send) -> None:
         here = await self._authenticate(request)
-        body = await read_body(request)
+        try:
+            body = await read_body(request)
+        except RefusedBody as refused:
+            await self._refuse(request, here, send, refused.refusal, refused.id)
+            return
         try:
             found = read_message(self._dispatcher, here, body)
         except InvalidInput as refusal:
-            if not await self._refuse(request, here, refusal, find_request_id(body)):
-                raise
-            await Response("Accepted", 202)(request.scope, request.receive, send)
+            await self._refuse(request, here, send, refusal, find_request_id(body))
             return
         if isinstance(found, list):
             raise InvalidRequest("the SSE transport has no batches", expected="object")
@@ -109,16 +118,23 @@ class SseEndpoint:
         )
 
     async def _refuse(
-        self, request: Request, here: McpRequestContext, refusal: PeciaError, id_: str | int | None
-    ) -> bool:
-        """Answer a refused request on the stream of its session, where clients wait for it: they
-        do not look at what a post returns. False where there is no such stream."""
+        self,
+        request: Request,
+        here: McpRequestContext,
+        send: Send,
+        refusal: PeciaError | HttpStatusError,
+        id_: str | int | None,
+    ) -> None:
+        """Answer a refused request on the stream of its session, where clients wait for it: few
+        look at what a post returns. Raises the refusal where there is no such stream."""
         stream = self._open.get(request.query_params.get("session_id", ""))
         if id_ is None or stream is None or stream.owner != here.owner:
-            return False
-        envelope = error_envelope(refusal, id_, modern=False)
+            raise refusal
+        error = refusal if isinstance(refusal, PeciaError) else refusal.error
+        get_request_info(request.scope).log_line.fail(error)
+        envelope = error_envelope(error, id_, modern=False)
         await stream.writer.send(SessionMessage(JSONRPCError.model_validate_json(envelope)))
-        return True
+        await Response("Accepted", 202)(request.scope, request.receive, send)
 
     async def _authenticate(self, request: Request) -> McpRequestContext:
         here = await self._authenticator.authenticate(request)
@@ -181,7 +197,7 @@ class _OpenStream:
 
 class _StreamSender:
     """A `send` with headers that keep proxies from buffering events. It tells the session's id,
-    which the SDK makes and writes into the first event."""
+    which the SDK makes and writes into the first event, and refuses answers that are too long."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -195,4 +211,22 @@ class _StreamSender:
         elif not self.session_id and (found := _SESSION.search(message.get("body", b""))):
             self.session_id = found[1].decode()
             self.on_session(self.session_id)
+        elif len(body := message.get("body", b"")) > MAX_EVENT_BYTES:
+            message = {**message, "body": _refuse_long_answer(body)}
         await self._send(message)
+
+
+def _refuse_long_answer(event: bytes) -> bytes:
+    """An error in the place of an answer that clients would end the session at."""
+    found: Any = orjson.loads(event[event.index(b"data:") + 5 :])
+    if "method" in found:
+        return event
+    error = PayloadTooLarge(
+        f"the answer has {len(event)} bytes, and over SSE an answer has at most {MAX_EVENT_BYTES}",
+        field="result",
+        max=MAX_EVENT_BYTES,
+        got=len(event),
+        hint="Ask for less, or connect by streamable HTTP (/mcp), which has no such limit.",
+    )
+    envelope = error_envelope(error, found["id"], modern=False)
+    return b"event: message\r\ndata: " + envelope + b"\r\n\r\n"

@@ -44,6 +44,7 @@ from pecia.interfaces.mcp.transport.json_response import JsonResponseSender
 from pecia.interfaces.mcp.transport.message import (
     EVENT_STREAM,
     JSON,
+    RefusedBody,
     RpcMessage,
     accepted_types,
     add_mirrored_headers,
@@ -97,6 +98,10 @@ class StreamableHttpEndpoint:
         """Enter it while the endpoint is served."""
         return self._sessions.lifespan()
 
+    def close_streams(self) -> None:
+        """When the server stops."""
+        self._sessions.close_streams()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         facts = _RequestFacts()
@@ -125,7 +130,11 @@ class StreamableHttpEndpoint:
             return
         check_content_type(request.headers.get("content-type", ""))
         facts.was_read = True
-        body = await read_body(request)
+        try:
+            body = await read_body(request)
+        except RefusedBody as refused:
+            facts.id = refused.id
+            raise refused.refusal from None
         try:
             found = read_message(self._dispatcher, here, body)
         except InvalidInput:
@@ -136,13 +145,12 @@ class StreamableHttpEndpoint:
         if isinstance(found, list):
             await self._serve_batch(request, here, found, send, modern=facts.modern)
             return
-        here = self._admit(request, here, found)  # find the tool, check the scope
+        here = await self._admit(request, here, found)  # find the tool, check the scope
         audit_malformed(self._dispatcher, here, found)
         _log_request(request, found)
         # Each of the three has the SDK call the handler in `server.py`; modern first checks the
-        # message against its revision. For a tool that is `Dispatcher.run_call` (validate the
-        # arguments, wait for a slot, run the tool, audit), then `tool_result` renders the answer,
-        # which is sent.
+        # message against its revision. For a tool that is `Dispatcher.run_call` (audited: rate
+        # limit, arguments, a slot, the tool), then `tool_result` renders the answer, which is sent.
         if facts.modern:
             await self._serve_modern(request, here, found, send)
         elif self._has_session(request, found):
@@ -150,7 +158,7 @@ class StreamableHttpEndpoint:
         else:
             await self._serve_legacy(request, here, found, send)
 
-    def _admit(
+    async def _admit(
         self, request: Request, here: McpRequestContext, found: RpcMessage
     ) -> McpRequestContext:
         """The request with its admitted call. 401 and 403 are sent before any stream begins, so
@@ -162,7 +170,7 @@ class StreamableHttpEndpoint:
         asked = call_of(found)
         if asked is None:
             return here
-        here = replace(here, call=admit_call(self._dispatcher, here, *asked))
+        here = replace(here, call=await admit_call(self._dispatcher, here, *asked))
         set_request_context(request.scope, here)
         return here
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from pecia.app.app import App
 from pecia.features.discovery.feature import CALL_TOOL, build_discovery_view, resolve_target
+from pecia.features.discovery.tools.resource import build_read
 from pecia.interfaces.mcp.views.cipher import (
     CipherOptions,
     cipher_options,
@@ -154,8 +155,11 @@ class EndpointViews:
         return base.with_dynamic_tools(dynamic_tools.tools, dynamic_tools.withheld)
 
     def _base_view(self, endpoint: McpEndpoint) -> ToolView:
-        if endpoint.toolset in (DISCOVERY, ALL):
+        if endpoint.toolset == DISCOVERY:
             return self._app.full_view.for_agents()
+        if endpoint.toolset == ALL:
+            resources = [it for feature in self._app.features for it in feature.resources]
+            return self._app.full_view.for_agents().with_dynamic_tools([build_read(resources)])
         if extra := self._extra.get(endpoint.toolset):
             return feature_view(extra.tools, extra.name)
         return feature_view(self._app.tools, endpoint.toolset)

@@ -66,6 +66,10 @@ UPDATE kernel.tenant_clock SET epoch = gen_random_uuid();
 -- Those that follow the original do not follow the copy.
 DELETE FROM kernel.index_node;
 
+-- name: forget_workers
+-- Nor do its workers run for the copy: a job that one of them had is waiting again.
+DELETE FROM jobs.procrastinate_workers;
+
 -- name: tenant_tables
 -- What belongs to one tenant, table by table. Chunks and vectors are made of the texts, and the change
 -- log is for indexes: none of them says anything that the rest does not. What is sealed stays here, and so

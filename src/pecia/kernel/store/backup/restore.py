@@ -52,6 +52,7 @@ async def _reset_changelog(conninfo: str) -> None:
     async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
         await connection.execute(SQL["renew_clocks"])
         await connection.execute(SQL["forget_nodes"])
+        await connection.execute(SQL["forget_workers"])
 
 
 def _migrations_of_backup(known: Sequence[Migration], manifest: BackupManifest) -> list[Migration]:
@@ -59,17 +60,18 @@ def _migrations_of_backup(known: Sequence[Migration], manifest: BackupManifest) 
     if absent := sorted({it.part for it in manifest.migrations} - {it.part for it in known}):
         raise Conflict(
             f"this backup has tables of {', '.join(absent)}, which is not installed here or is"
-            " disabled; install and enable the plugin, then restore again",
+            " disabled",
             missing=[*absent],
+            hint="Install and enable the plugin, then restore again.",
         )
     wanted = {(it.part, it.name): it.sha256 for it in manifest.migrations}
     found = [it for it in known if (it.part, it.name) in wanted]
     same = all(wanted[it.part, it.name] == it.sha256 for it in found)
     if len(found) != len(wanted) or not same:
         raise Conflict(
-            f"this backup was made by Pecia {manifest.pecia}, whose tables this one does not know;"
-            " restore it with that version",
+            f"this backup was made by Pecia {manifest.pecia}, whose tables this one does not know",
             made_by=manifest.pecia,
+            hint=f"Restore it with Pecia {manifest.pecia}.",
         )
     return found
 
@@ -77,7 +79,10 @@ def _migrations_of_backup(known: Sequence[Migration], manifest: BackupManifest) 
 async def _require_empty(connection: AsyncConnection[Any]) -> None:
     row = await (await connection.execute(SQL["is_empty"], {})).fetchone()
     if row is None or not row[0]:
-        raise Conflict("a backup is restored into an empty database, and this one is not empty")
+        raise Conflict(
+            "a backup is restored into an empty database, and this one is not empty",
+            hint="Name a new home with PECIA_HOME=/PATH, or another database.",
+        )
 
 
 async def _load(

@@ -75,6 +75,8 @@ SETTINGS = {
     "fsync": "on",
     "full_page_writes": "on",
     "synchronous_commit": "on",
+    # By default 16 MB, all of which is touched; what one commit writes is far less.
+    "wal_buffers": "4MB",
     "min_wal_size": "64MB",
     "max_wal_size": "512MB",
     "checkpoint_timeout": "10min",

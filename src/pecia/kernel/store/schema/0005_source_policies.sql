@@ -14,6 +14,15 @@ $$ SELECT kernel.is_member() AND (kernel.is_admin() OR kernel.holds_role(in_sour
 CREATE FUNCTION kernel.may_govern(in_source text) RETURNS boolean LANGUAGE sql STABLE AS
 $$ SELECT kernel.has_scope('pecia.admin') AND kernel.owns(in_source) $$;
 
+-- Whether the caller sees every file of a source by their right in the source itself, whichever files there are. What
+-- is said of the source as a whole is for them: for anybody else, hidden files would move it.
+CREATE FUNCTION kernel.sees_all_files(in_source text, in_trim_mode text, in_protocol text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT kernel.holds_role(in_source, ARRAY['owner', 'writer']
+                             || CASE WHEN in_trim_mode = 'source_only' THEN ARRAY['reader'] ELSE '{}' END)
+        OR in_protocol <> 'memory' AND (kernel.is_admin() OR in_trim_mode = 'open' AND kernel.is_member())
+$$;
+
 CREATE FUNCTION kernel.may_write(in_source text, in_key text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
     SELECT kernel.is_member() AND kernel.has_scope('pecia.write')

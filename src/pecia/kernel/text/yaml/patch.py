@@ -96,6 +96,10 @@ class _Editor:
             yield from self._mapping(node, wanted)
         elif isinstance(wanted, list) and self._is_simple(node, wanted):
             yield from self._list(node, wanted)
+        elif isinstance(wanted, list) and _has_same_keys(node, wanted):
+            for item, value in zip(node.items, wanted, strict=True):
+                if isinstance(value, dict):
+                    yield from self._mapping(item, value)
         elif node.flow and isinstance(wanted, (dict, list)):
             yield Edit(node.span, write.dump_flow(wanted))
         elif self._is_inline(node) and write.fits_one_line(wanted):
@@ -174,6 +178,22 @@ class _Editor:
 
 def _inline(value: Json, style: str) -> str:
     return write.dump_scalar(value, style) if isinstance(value, str) else write.dump_flow(value)
+
+
+def _has_same_keys(node: YamlNode, wanted: list[Json]) -> bool:
+    """Whether only values inside of the items of a block list differ, all of them mappings."""
+    return (
+        not node.flow
+        and bool(wanted)
+        and len(node.items) == len(wanted)
+        and all(
+            isinstance(it.value, dict)
+            and bool(it.entries)
+            and isinstance(value, dict)
+            and it.value.keys() == value.keys()
+            for it, value in zip(node.items, wanted, strict=True)
+        )
+    )
 
 
 def _differing(old: Json, new: list[Json]) -> tuple[int, int]:

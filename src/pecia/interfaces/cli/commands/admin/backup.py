@@ -135,7 +135,11 @@ def _default_target(kernel: "KernelSettings") -> Path:
 def _require_absent(path: Path) -> Path:
     """A backup never overwrites a file."""
     if path.exists():
-        raise Conflict(f"{path} exists already; name another file", file=str(path))
+        raise Conflict(
+            f"{path} exists already",
+            file=str(path),
+            hint="Name another file, or remove this one first: it is not replaced.",
+        )
     return path
 
 

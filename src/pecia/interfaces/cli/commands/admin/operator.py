@@ -17,6 +17,7 @@ from pecia.interfaces.cli.server.home import require_home
 from pecia.interfaces.cli.settings import load_settings
 from pecia.kernel.errors import (
     ConfirmationRequired,
+    Conflict,
     Forbidden,
     InvalidFormat,
     InvalidInput,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pecia.app.operator.session import OperatorSession
     from pecia.app.operator.tenant_deletion import TenantContents
     from pecia.app.operator.tenants import QuotaKind
+    from pecia.kernel.settings.kernel import KernelSettings
 
 NO_LIMIT = "none"
 
@@ -168,7 +170,8 @@ def tenant_delete(
     from pecia.app.operator.tenant_deletion import delete_tenant, load_tenant_contents
 
     terminal = terminal_of(ctx)
-    home = load_settings(terminal).kernel.home
+    kernel = load_settings(terminal).kernel
+    _require_not_own_tenant(kernel, name)
 
     async def work(operating: "OperatorSession") -> Json:
         contents = await load_tenant_contents(operating.store, name)
@@ -176,7 +179,7 @@ def tenant_delete(
         if not yes:
             _require_name_again(terminal, name)
         with progress_bar(terminal, "rows") as report:
-            rows = await delete_tenant(operating, contents, home, report)
+            rows = await delete_tenant(operating, contents, kernel.home, report)
         return {
             "tenant": name,
             "id": str(contents.id),
@@ -185,6 +188,16 @@ def tenant_delete(
         }
 
     _run_as_operator(ctx, work)
+
+
+def _require_not_own_tenant(kernel: "KernelSettings", name: str) -> None:
+    """A local install is nothing without its tenant: its owner would be locked out."""
+    if kernel.mode == "local" and name == kernel.local_tenant:
+        raise Conflict(
+            f"{name!r} is the tenant of this local install, which cannot do without it",
+            tenant=name,
+            hint=f"to delete everything: pecia stop, then remove {kernel.home}",
+        )
 
 
 def token_make(

@@ -16,8 +16,12 @@ from pecia.kernel.errors import Json, Unavailable
 
 POLL_INTERVAL_S = 0.3
 NO_WORKER_S = 3.0
-INDEX_WAIT_S = 30.0
-"""How long a crawl that is done is waited for until keyword search finds its files."""
+INDEX_STALL_S = 15.0
+WAITS_FOR_INDEX = "the files are read; waiting until keyword search finds them"
+INDEX_STALLED = (
+    "the keyword index does not move: pecia index status and pecia doctor say more. Ctrl-C ends "
+    "this command, the files stay read"
+)
 NO_WORKER = (
     "no worker runs, so the crawl waits for one. Start one: pecia worker; in a local install: "
     "pecia stop, then pecia start FOLDER. Ctrl-C ends this command, the crawl stays requested"
@@ -92,12 +96,17 @@ def _wait_for_crawl(
 def _wait_for_index(
     terminal: Terminal, tools: ToolBackend, source_id: str, found: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    give_up = time.monotonic() + INDEX_WAIT_S
-    while found["state"] == "done" and found["index_lag"] and time.monotonic() < give_up:
+    if found["state"] == "done" and found["index_lag"]:
+        terminal.info(WAITS_FOR_INDEX)
+    moved_at, is_told = time.monotonic(), False
+    while found["state"] == "done" and (lag := found["index_lag"]):
         time.sleep(POLL_INTERVAL_S)
         found = _call_tool(tools, "admin.crawl_status", source_id)
-    if found["state"] == "done" and found["index_lag"]:
-        terminal.info("the files are read, but keyword search does not find all of them yet")
+        if found["index_lag"] < lag:
+            moved_at = time.monotonic()
+        elif time.monotonic() - moved_at > INDEX_STALL_S and not is_told:
+            terminal.info(INDEX_STALLED)
+            is_told = True
     return found
 
 

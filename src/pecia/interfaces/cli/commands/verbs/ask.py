@@ -46,6 +46,7 @@ def answer_document(question: str, answer: dict[str, Any]) -> dict[str, Json]:
         "dropped": answer.get("dropped", 0),
         "reworded": answer.get("reworded", 0),
         "note": answer.get("note"),
+        "absent": [*answer.get("absent", [])],
         "degraded": [*answer.get("degraded", [])],
     }
 
@@ -145,6 +146,8 @@ def _where(it: dict[str, Any]) -> str:
 
 
 def _remarks(document: dict[str, Json]) -> Iterator[str]:
+    if absent := cast(list[str], document["absent"]):
+        yield f"no text here has: {', '.join(absent)}"
     if document["outcome"] == "nothing":
         yield "nothing here answers this"
     if document["dropped"]:
@@ -162,7 +165,7 @@ COMMANDS = {
         "number; without a model, the passages that answer are shown as they stand. Exits with 1\n"
         "when nothing here answers it. --json: question, outcome (answered, passages or nothing),\n"
         "sentences (text, quotations), quotations (number, source, path, uri, title, where,\n"
-        "kind, revision, start, end, text), nearest, used_model, dropped, reworded, note,\n"
+        "kind, revision, start, end, text), nearest, used_model, dropped, reworded, note, absent,\n"
         "degraded. In a pipe, or with --plain: a line for each sentence, quotation or near file,\n"
         "with tabs between what it is, its numbers, its place and its text.",
         {

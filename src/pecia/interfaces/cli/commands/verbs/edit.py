@@ -14,7 +14,7 @@ from pecia.interfaces.cli.settings import environ
 from pecia.interfaces.cli.tools.backend import ToolBackend, open_backend
 from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
 from pecia.interfaces.cli.tools.space_choice import choose_space
-from pecia.kernel.errors import Conflict, Json, NotFound, Unavailable
+from pecia.kernel.errors import Conflict, Forbidden, Json, NotFound, Unavailable
 
 EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 USUAL_EDITORS = ("sensible-editor", "nano", "vim", "vi")
@@ -27,6 +27,7 @@ def edit(terminal: Terminal, given: CommandArguments) -> int:
     path = path if Path(path).suffix else f"{path}.md"
     with open_backend(terminal) as tools:
         before, place = _open_document(tools, path, place)
+        _require_write(tools)
         draft = _write_draft(path, before or "")
         _run_editor(editor, draft)
         after = draft.read_text(encoding="utf-8")
@@ -60,6 +61,17 @@ def find_editor() -> list[str]:
         field="EDITOR",
         hint="EDITOR=nano pecia edit DOCUMENT",
     )
+
+
+def _require_write(tools: ToolBackend) -> None:
+    """Before somebody types: a token that may not write is refused now, not when they save."""
+    wanted = tools.find_tool("wiki.write_document").scope
+    who = cast(Any, tools.call(tools.find_tool("admin.whoami"), {}))
+    if wanted not in who["scopes"]:
+        raise Forbidden(
+            f"this token may not {wanted}: it has the scopes {', '.join(who['scopes']) or 'none'}",
+            scope=wanted,
+        )
 
 
 def _run_editor(editor: list[str], draft: Path) -> None:

@@ -32,13 +32,13 @@ def remember(terminal: Terminal, given: CommandArguments) -> int:
     }
     terminal.print_result(document, lambda it: _show_outcome(it, document))
     for it in found["skippedReasons"]:
-        terminal.info(f"not remembered: {it if isinstance(it, str) else format_cell(it)}")
+        terminal.info(f"not remembered: {it['preview']!r}: {it['reason']}")
     return 0 if document["memories"] else 1
 
 
 def _read_fact(words: list[str]) -> str:
     is_piped = words == ["-"] or not (words or sys.stdin.isatty())
-    text = sys.stdin.read().strip() if is_piped else " ".join(words)
+    text = (sys.stdin.read() if is_piped else " ".join(words)).strip()
     if not text:
         raise CommandUsageError(
             MissingField(

@@ -17,10 +17,14 @@ from pecia.kernel.errors import Json
 
 TOOL = "lake.search_content"
 SCHEME = "pecia://file/"
-FILTERS = ("mode", "path", "content_type", "modified_after", "modified_before", "cursor")
-STILL_READ = re.compile(r"\b(?:being crawled|index is being built)\b.*: search again shortly")
-"""What the tool says while a worker reads files. Missing embeddings are no reason to wait: they may
-take hours, and words are found without them."""
+FILTERS = (
+    *("mode", "path", "content_type", "modified_after", "modified_before", "author", "cursor"),
+)
+STILL_READ = re.compile(
+    r"\b(?:being crawled|not been crawled yet|index is being built)\b.*: search again shortly"
+)
+"""What the tool says while a worker reads files, or is about to. Missing embeddings are no reason
+to wait: they may take hours, and words are found without them."""
 MAX_WAIT_S, POLL_INTERVAL_S = 15.0, 0.25
 _MARK = re.compile(r"</?mark>")
 
@@ -71,6 +75,7 @@ def search_document(query: str, answer: dict[str, Any]) -> dict[str, Json]:
         "query": query,
         "hits": [_hit_document(it) for it in answer["hits"]],
         "unlikely": bool(answer.get("unlikely")),
+        "absent": [*answer.get("absent", [])],
         "more": [_more_document(it) for it in answer.get("more", [])],
         "next_cursor": answer.get("next_cursor"),
         "degraded": [*answer.get("degraded", [])],
@@ -112,6 +117,8 @@ def _show_hits(terminal: Terminal, document: dict[str, Json]) -> None:
     if not hits:
         terminal.info(f"nothing found for {document['query']!r}")
         return
+    if document["absent"]:
+        terminal.info(f"no text here has: {', '.join(cast(list[str], document['absent']))}")
     if document["unlikely"]:
         terminal.info(f"nothing here seems to answer {document['query']!r}{_nearest(terminal)}")
     if not terminal.is_terminal:
@@ -147,9 +154,10 @@ COMMANDS = {
         "nothing is found, or nothing that is likely to answer: then a terminal shows the nearest\n"
         "passages, and a pipe none. While files are still being read, it asks again when nothing\n"
         "is found, for up to 15 seconds. --json: query, hits (title, source, path, uri, page,\n"
-        "passage, matches, rank, match from 0 to 1), unlikely, more (files with more hits than\n"
-        "are shown of one: source, path, passages), next_cursor, degraded. In a pipe, or with\n"
-        "--plain: a line for each hit, with tabs between place, page, title and passage.",
+        "passage, matches, rank, match from 0 to 1), unlikely, absent (words that nothing has),\n"
+        "more (files with more hits than are shown of one: source, path, passages), next_cursor,\n"
+        "degraded. In a pipe, or with --plain: a line for each hit, with tabs between place,\n"
+        "page, title and passage.",
         {
             "words": {
                 "type": "array",
@@ -163,6 +171,10 @@ COMMANDS = {
             "content_type": {"type": "string", "description": "text/html, or text/*."},
             "modified_after": {"type": "string", "description": "A date, inclusive."},
             "modified_before": {"type": "string", "description": "A date, exclusive."},
+            "author": {
+                "type": "string",
+                "description": "Who wrote it last: NAME, person, agent.",
+            },
             "cursor": {"type": "string", "description": "Go on where the last answer ended."},
         },
         ("words",),

@@ -46,6 +46,7 @@ from pecia.kernel.rate_limit import RateLimit, RateLimiter
 from pecia.kernel.store.audit.spool import AuditSpool
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Resource, find_resource
+from pecia.kernel.tool.on_demand import load_tools
 from pecia.kernel.tool.view import ToolView, feature_view
 
 CALL_TIMEOUT_S = 120.0
@@ -105,6 +106,7 @@ class _StdioHandlers:
                 await self.session.send_resource_list_changed()
 
     async def list_tools(self, ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
+        await load_tools(self.view.tools.values())
         tools = [describe_tool(name, it, is_lean=False) for name, it in self.view.tools.items()]
         return {**COMPLETE_RESULT, "tools": tools, **NO_CACHE}
 

@@ -2,7 +2,8 @@
 
 An ordinary user's database lies in the home and goes with it. Root's lies below a system folder,
 where nobody would miss it, and records its home. One whose home lay below a temporary folder is
-removed. Any other is only listed: its home may have been moved, and what people wrote is in it.
+removed when the home has been missing for a day: until then it may have been moved. Any other is
+only listed, since what people wrote is in it.
 """
 
 import json
@@ -21,6 +22,9 @@ from pecia.kernel.store.file_lock import FileLock, backoff_delays, is_locked, op
 
 RECORD = "temporary.json"
 HOME_RECORD = "home.json"
+MISSING_MARK = "missing"
+"""A file as old as the first time that the home was found missing."""
+MISSING_LIMIT_S = 24 * 3600.0
 STOP_LIMIT_S = 30.0
 TEMPORARY = (Path("/tmp"), Path("/dev/shm"))
 
@@ -45,16 +49,18 @@ def record_home(root: Path, home: Path) -> None:
     if not path.exists() or path.read_bytes() != record.encode():
         write_atomic(path, record)
     mark_temporary(root, home)
+    (root / MISSING_MARK).unlink(missing_ok=True)
 
 
-def remove_orphans(system: Path) -> list[Path]:
-    """Remove the clusters of temporary homes that are gone. One process at a time."""
+def remove_orphans(system: Path, missing_s: float = MISSING_LIMIT_S) -> list[Path]:
+    """Remove the clusters of temporary homes that have been missing for so long. One process at a
+    time."""
     if not system.exists():
         return []
     with open_lock(system / "orphans.lock") as lock:
         if not lock.try_acquire():
             return []
-        return [it.root for it in _list_clusters(system) if _remove_orphan(it)]
+        return [it.root for it in _list_clusters(system) if _remove_orphan(it, missing_s)]
 
 
 def list_orphans(system: Path) -> list[tuple[Path, Path]]:
@@ -70,10 +76,16 @@ def _list_clusters(system: Path) -> list[ClusterPaths]:
     return [ClusterPaths(it) for it in sorted(system.glob("*/"))]
 
 
-def _remove_orphan(places: ClusterPaths) -> bool:
+def _remove_orphan(places: ClusterPaths, missing_s: float) -> bool:
     # Whoever starts a server must not fail over the remains of another home.
     with suppress(PeciaError, OSError):
-        return _is_orphan(places.root / RECORD) and _remove(places, limit_s=0.0)
+        mark = places.root / MISSING_MARK
+        if not _is_orphan(places.root / RECORD):
+            mark.unlink(missing_ok=True)
+            return False
+        if not mark.exists():
+            mark.touch()
+        return time.time() - mark.stat().st_mtime >= missing_s and _remove(places, limit_s=0.0)
     return False
 
 
