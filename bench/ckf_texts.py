@@ -85,7 +85,21 @@ def _package_text(path: str, raw: bytes) -> str:
         return re.sub(".\\x08", "", text)
     if path.endswith(".xml"):
         return _book_text(raw.decode())
+    if path.endswith(".html"):
+        return _page_text(raw.decode())
     return raw.decode()
+
+
+def _page_text(source: str) -> str:
+    """The paragraphs, titles, terms and list items of a page, one block each."""
+    source = re.sub(r"<!--.*?-->|<(head|script|style)\b.*?</\1>", "", source, flags=re.DOTALL)
+    source = re.sub(r"<li\b[^>]*>\s*(?:<p\b[^>]*>)?", "\n\n- ", source)
+    # No line break is left inside a block.
+    source = re.sub(r"[ \t]*\n(?!\n)[ \t]*", " ", source)
+    source = re.sub(r"</?(?:p|h\d|dt|dd|div|tr|ul|ol|li)\b[^>]*>", "\n\n", source)
+    text = html.unescape(re.sub(r"<[^>]+>", "", source)).replace("\xa0", " ")
+    blocks = (" ".join(it.split()) for it in re.split(r"\n\s*\n", text))
+    return "\n\n".join(it for it in blocks if it) + "\n"
 
 
 def _book_text(source: str) -> str:
@@ -134,7 +148,7 @@ def _show(clone: Path, commit: str, path: str) -> str:
 def _list_files(clone: Path, commit: str, folder: str) -> list[str]:
     asked = ["git", "-C", str(clone), "ls-tree", "-r", "-z", "--name-only", commit, folder]
     found = subprocess.run(asked, check=True, capture_output=True).stdout.decode()
-    return sorted(filter(None, found.split("\0")), key=_natural_order)
+    return sorted((it for it in found.split("\0") if it.endswith(".md")), key=_natural_order)
 
 
 def _natural_order(path: str) -> list[int]:

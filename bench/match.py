@@ -208,7 +208,7 @@ async def _ask_chat(
 async def _measure_languages(folder: Path, other: Bench) -> dict[str, Any]:
     """Of questions in each language: abstention in English texts that answer, and that do not."""
     sets = {it: read_language(folder, it) for it in LANGUAGES}
-    embedder, lexicon = PolyglotEmbedder(), find_lexicon()
+    embedder, lexicon = PolyglotEmbedder.in_process(), find_lexicon()
     bench = await build_bench(_to_collection(sets["en"].paragraphs), embedder)
     found: dict[str, Any] = {}
     for language, texts in sets.items():

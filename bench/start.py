@@ -115,7 +115,7 @@ class Install:
         if it.pid == self.process.pid:
             return "server"
         words = " ".join(it.cmdline())
-        known = ("extraction.child", "keeper.py", "postgres")
+        known = ("extraction.child", "keeper.py", "model_process", "postgres")
         # A worker that was forked has the command of its server.
         return next((name for name in known if name in words), "worker")
 

@@ -1,5 +1,6 @@
 """Writes the reference tables from the code: `python -m scripts.reference`. A test finds drift."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -13,9 +14,11 @@ from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.settings.table import render_settings_table
 from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.on_demand import FILE, Recording, record
 from pecia.kernel.tool.validate import input_schema
 from pecia.kernel.tool.view import full_name
 
+FEATURES = Path(__file__).parent.parent / "src" / "pecia" / "features"
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
 NOTICE = "<!-- Written by `make docs` from the code. Change the code, not this page. -->\n"
@@ -32,8 +35,21 @@ def pages() -> dict[str, str]:
     }
 
 
+def records() -> dict[Path, str]:
+    """What servers know of tools before they import them, by file."""
+    with record() as found:
+        described_features()
+    by_file: dict[Path, Recording] = {}
+    for build, rows in found.items():
+        feature = build.split(".")[2] if isinstance(rows, list) else rows["name"]
+        by_file.setdefault(FEATURES / feature / FILE, {})[build] = rows
+    return {path: json.dumps(it, indent=1) + "\n" for path, it in by_file.items()}
+
+
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
+    for path, text in records().items():
+        path.write_text(text, encoding="utf-8")
     for name, text in pages().items():
         (FOLDER / name).write_text(text, encoding="utf-8")
 

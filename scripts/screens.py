@@ -27,6 +27,7 @@ READ = "#/read?source=wiki%3Ahandbook&key="
 SPACE = "space=handbook&doc=safety%2Fbattery-safety"
 SCREENS = {
     "home": "",
+    "palette": "",
     "search": "#/search?q=how+long+does+a+pack+stay+in+quarantine",
     "ask": "#/ask?q=how+long+does+a+pack+stay+in+quarantine",
     "document": f"{READ}safety%2Fbattery-safety.md",
@@ -61,6 +62,8 @@ SCREENS = {
     "without-scripts": "/read/wiki%3Ahandbook/safety/battery-safety.md",
     "not-found": "/nothing-here",
 }
+TYPED = {"palette": "batt"}
+"""What is typed into the command palette of a screen."""
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 PICTURES: list[tuple[str, Theme, int]] = [
@@ -106,7 +109,7 @@ PIXELS = """async (shot) => {
 }"""
 # The list of components has the grey lines of what is loading; no screen here has them at the end.
 IS_SETTLED = """() => !document.querySelector(".bone")
-  && !document.body.innerText.includes("Drawing…")"""
+  && !/Drawing…|Opening$/m.test(document.body.innerText)"""
 MAX_BYTES = 120_000
 HEIGHT = 740
 MEMORIES = (
@@ -147,7 +150,12 @@ def serve_handbook() -> Generator[str, None, None]:
         port = probe.getsockname()[1]
         probe.close()
         words = ["start", str(home / "handbook"), "--no-ask", "--port", str(port)]
-        environ = {"PATH": "/usr/bin:/bin", "HOME": folder, "PECIA_HOME": str(home / "pecia")}
+        environ = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": folder,
+            "PECIA_HOME": str(home / "pecia"),
+            "PECIA_CASCADE_MANIFESTS": f"kb={home / 'handbook/cascade/manifest.json'}",
+        }
         process = subprocess.Popen([sys.executable, "-m", "pecia", *words], env=environ)
         url = f"http://127.0.0.1:{port}"
         try:
@@ -234,6 +242,10 @@ def draw(browser: Browser, studio: Page, url: str, name: str, theme: Theme, widt
     page.goto(url + at if at.startswith("/") else f"{url}/console/{at}", timeout=120_000)
     page.wait_for_load_state("networkidle")
     page.wait_for_function(IS_SETTLED, timeout=30_000)
+    if name in TYPED:
+        page.keyboard.press("Control+k")
+        page.get_by_role("combobox").fill(TYPED[name])
+        page.wait_for_load_state("networkidle")
     page.wait_for_timeout(500)
     shot = page.screenshot()
     context.close()
