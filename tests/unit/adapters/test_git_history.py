@@ -7,6 +7,7 @@ import subprocess
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
+import anyio
 import pygit2
 import pytest
 
@@ -44,6 +45,16 @@ async def record(
     commit = await history.record(CommitDraft(ref, changes, ANA, message))
     assert commit is not None
     return commit
+
+
+async def test_a_history_that_many_open_at_once_is_made_once(tmp_path: Path) -> None:
+    for round_ in range(20):
+        place = tmp_path / str(round_) / "history"
+        async with anyio.create_task_group() as tasks:
+            for _ in range(8):
+                tasks.start_soon(HistoryRepository.open, place)
+        assert [it.name for it in place.parent.iterdir()] == ["history"]
+        await record(await HistoryRepository.open(place), {"a.md": b"one"})
 
 
 async def test_what_is_recorded_is_read_back(history: HistoryRepository) -> None:

@@ -1,9 +1,11 @@
 """What a history of ours is made of: commits, tags, references. Blocking."""
 
+import errno
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pygit2
 from pygit2.enums import ObjectType
@@ -26,8 +28,21 @@ LOCK_POLL_S = 0.05
 
 
 def create_bare_repository(place: Path, branch: str) -> None:
+    """Made aside and renamed: whoever else opens it meanwhile finds all of it or nothing."""
     configure_libgit2()
+    if (place / "HEAD").exists():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as aside:
+        made = Path(aside) / place.name
+        pygit2.init_repository(str(made), bare=True, initial_head=branch)
+        try:
+            made.rename(place)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
     if not (place / "HEAD").exists():
+        # Something else is in that folder: git adds what a repository lacks.
         pygit2.init_repository(str(place), bare=True, initial_head=branch)
 
 

@@ -120,9 +120,11 @@ def diversify_first(
     not tell: the next one might come among them.
     """
     read = [it for it in ranked if it.id in readings]
-    worth = _decayed_scores(read, readings, first)
     rest = ranked[len(read) :]
-    if len(worth) == len(read) and rest and not _is_settled(worth, rest[0], first):
+    if not rest:
+        return diversify(ranked, readings, first=first)
+    worth = _decayed_scores(read, readings, first)
+    if len(worth) == len(read) and not _is_settled(worth, rest[0], first):
         return None
     order = _sort_by_worth(read, worth)
     return None if _is_crowded(order[:first]) else [*order, *rest]
