@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import result
-from bench.memories.labels import WHOLE, measure_labels
+from bench.memories.labels import WHOLE, Half, measure_labels
 from bench.memories.retrieval import DATA, measure_beam, measure_locomo
 from bench.memories.server import MemoryClient, serving
 
@@ -30,7 +30,12 @@ TARGETS = {
     "search p50 ms": 15,
     "store p50 ms": 30,
 }
-PARTS = ("labels", "fresh", "fresh2", "fresh3", "fresh4", "locomo", "beam", "speed")
+HALVED: dict[str, tuple[Half, Half]] = {
+    "fresh3": ("fresh3 seen", "fresh3 held"),
+    "fresh4": ("fresh4 seen", "fresh4 held"),
+    "fresh5": ("fresh5 seen", "fresh5 held"),
+}
+PARTS = ("labels", *WHOLE, *HALVED, "locomo", "beam", "speed")
 MEMORIES = int(os.environ.get("PECIA_BENCH_MEMORIES", "3000"))
 CHATS = slice(*map(int, os.environ.get("PECIA_BENCH_CHATS", "0:20").split(":")))
 CONVERSATIONS = range(*map(int, os.environ.get("PECIA_BENCH_CONVERSATIONS", "0:5").split(":")))
@@ -44,13 +49,9 @@ def measure(client: MemoryClient, parts: tuple[str, ...]) -> dict[str, Any]:
     for name in WHOLE:
         if name in parts:
             found[name] = measure_labels(client, name)
-    if "fresh3" in parts:
-        halves = ("fresh3 seen", "fresh3 held")
-        found["fresh3"] = {half: measure_labels(client, half) for half in halves}
-    if "fresh4" in parts:
-        found["fresh4"] = {
-            half: measure_labels(client, half) for half in ("fresh4 seen", "fresh4 held")
-        }
+    for name, halves in HALVED.items():
+        if name in parts:
+            found[name] = {half: measure_labels(client, half) for half in halves}
     if "locomo" in parts:
         found["locomo"] = _from_data("locomo", lambda: measure_locomo(client, CONVERSATIONS))
     if "beam" in parts:

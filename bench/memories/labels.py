@@ -11,7 +11,8 @@ The second half was compared once, pair by pair, when the rules were done; not y
 `fresh4` was written before the code was read, by the author of the rules of ADR 126: facts in three
 wordings, and close but different facts (`near_misses`). Its second half was
 compared once, by pairs. `corrections` was written, in ten languages, before the code was read, by
-the author of the rules of ADR 143; its second half was run once, when they were done.
+the author of the rules of ADR 143; its second half was run once, when they were done. `fresh5` has
+further corrections and other facts, written before ADR 220; its second half was run once, by pairs.
 """
 
 import re
@@ -33,6 +34,8 @@ Half: TypeAlias = Literal[
     "fresh3 held",
     "fresh4 seen",
     "fresh4 held",
+    "fresh5 seen",
+    "fresh5 held",
 ]
 
 # Sets that are not halved, each in a folder of its own.

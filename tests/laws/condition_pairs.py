@@ -56,6 +56,7 @@ class ConditionFrame(NamedTuple):
     shape: str
     values: list[str]
     conditions: list[str]
+    is_single: bool
 
     def pairs(self, *, same: bool) -> Iterator[FactPair]:
         """Two values under one condition, or under two."""
@@ -76,6 +77,7 @@ class NamedThing(NamedTuple):
     before: str
     after: str
     values: list[str]
+    is_single: bool
 
     def pairs(self, *, same: bool) -> Iterator[FactPair]:
         """One thing with two values, or two things with one or two."""
@@ -93,15 +95,15 @@ class NamedThing(NamedTuple):
 
 def read_frames() -> list[ConditionFrame]:
     return [
-        ConditionFrame(language, shape, values.split("|"), conditions.split("|"))
-        for language, shape, values, conditions in _read("{c}")
+        ConditionFrame(language, shape, values.split("|"), conditions.split("|"), bool(single))
+        for language, shape, values, conditions, *single in _read("{c}")
     ]
 
 
 def read_named() -> list[NamedThing]:
     return [
-        NamedThing(language, before, after, values.split("|"))
-        for language, before, after, values in _read("{n}")
+        NamedThing(language, before, after, values.split("|"), bool(single))
+        for language, before, after, values, *single in _read("{n}")
     ]
 
 

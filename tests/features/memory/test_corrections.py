@@ -147,10 +147,50 @@ def test_what_holds_under_another_condition_corrects_nothing(old: str, new: str)
         ("Parking is free on weekdays.", "Parking is free on weekends instead."),
         ("Parking is free on weekdays.", "Parking is no longer free on weekdays."),
         ("The office is in Bonn.", "The office is in Berlin now."),
-        ("Nadia is a manager in Leeds.", "Nadia is now a manager in York."),
     ],
 )
 def test_what_holds_under_the_same_condition_is_corrected(old: str, new: str) -> None:
+    assert is_correction(new, old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Oskar is allergic to penicillin.", "Oskar is now allergic to latex."),
+        ("We have a warehouse in Graz.", "We now have a warehouse in Bern."),
+        ("We hold 20 shares of Arm.", "We now hold 20 shares of Intel."),
+        ("Ben does not eat pork.", "Ben now does not eat shellfish."),
+        ("Nadia is a manager in Leeds.", "Nadia is now a manager in York."),
+        ("Tom is the engineer for the database.", "Tom is now the engineer for the network."),
+        ("Some of the tests run on Windows.", "Some of the tests now run on macOS."),
+        ("Service Alpha uses Redis.", "Service Alpha now uses Kafka."),
+        ("The bus from Ulm to Bonn costs 9 euros.", "The bus from Bonn to Ulm now costs 8 euros."),
+        ("Vendemos pan de centeno.", "Ahora vendemos pan de maíz."),
+        ("Femke traint de pupillen.", "Femke traint nu de senioren."),
+        ("Leo koopt bij Lang brood.", "Leo koopt nu bij Lang kaas."),
+    ],
+)
+def test_what_may_have_several_values_is_ended_only_by_what_says_so(old: str, new: str) -> None:
+    assert not is_correction(new, old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ida lives in Bergen.", "Ida now lives in Oslo."),
+        ("I work at Acme.", "I now work at Globex."),
+        ("Leo reports to Amira.", "Leo now reports to Viktor."),
+        ("The project manager of Orion is Salma.", "The project manager of Orion is now Idris."),
+        ("Mara wohnt in Kiel.", "Mara wohnt jetzt in Bremen."),
+        ("Vår kassör är Karin.", "Vår kassör är nu Birgitta."),
+        ("Onze huisarts is Visser.", "Sinds vorige week is onze huisarts Bakker."),
+        ("Naszym trenerem jest pan Lis.", "Od tego miesiąca naszym trenerem jest pan Wilk."),
+        ("我住在北京。", "我现在住在上海。"),
+        ("We buy our coffee from Allpress.", "We now buy our coffee from Monmouth instead."),
+        ("The mill was built in 1921.", "I was wrong, the mill was built in 1931."),
+    ],
+)
+def test_what_has_one_value_at_a_time_is_ended_by_one_that_holds_now(old: str, new: str) -> None:
     assert is_correction(new, old)
 
 

@@ -49,6 +49,39 @@ async def test_forgetting_a_fact_keeps_its_neighbour(
     assert await memories.listed(memories.ana) == [beside]
 
 
+@pytest.mark.parametrize(
+    ("beside", "command"),
+    [
+        ("Tom's brother moved to Ghent.", "Forget that Tom lives in Ghent."),
+        ("Tom no longer lives in Ghent.", "Forget that Tom lives in Ghent."),
+        (
+            "I live in Oslo and my sister lives in Bergen.",
+            "Forget that my sister lives in Bergen.",
+        ),
+        (
+            "Hanna's badge number is 4472. The limit of uploads is 20 MB.",
+            "Forget the badge number of Hanna.",
+        ),
+        ("Léa n'habite plus à Metz.", "Oublie que Léa habite à Metz."),
+    ],
+)
+async def test_what_says_something_else_or_more_is_not_forgotten(
+    memories: Memories, beside: str, command: str
+) -> None:
+    await memories.remember(memories.ana, beside)
+    asked = await memories.call(memories.ana, "ask_cipher", message=command)
+    assert await memories.listed(memories.ana) == [beside]
+    assert "Forgotten" not in asked["response"]
+
+
+async def test_everything_about_somebody_is_forgotten_with_what_else_it_says(
+    memories: Memories,
+) -> None:
+    await memories.remember(memories.ana, "Clara lives in Porto. She paints boats.")
+    await memories.call(memories.ana, "ask_cipher", message="Forget everything about Clara.")
+    assert await memories.listed(memories.ana) == []
+
+
 async def test_other_words_for_a_fact_still_forget_it(memories: Memories) -> None:
     await memories.remember(memories.ana, "The spare key is under the blue pot in the cellar.")
     message = "Forget that in the cellar the spare key is under the blue pot."

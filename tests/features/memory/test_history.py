@@ -52,10 +52,15 @@ async def test_what_held_at_a_time_is_found_as_of_then(memories: Memories) -> No
     assert await memories.recall(memories.bo, QUESTION, as_of=before) == []
 
 
-async def test_what_was_decided_without_asking_is_taken_back(memories: Memories) -> None:
+@pytest.mark.parametrize("given", ["the older", "the newer"])
+async def test_what_was_decided_without_asking_is_taken_back(
+    memories: Memories, given: str
+) -> None:
     first = (await memories.remember(memories.bo, OLD))["memory"][0]["id"]
-    await memories.remember(memories.bo, NEW)
-    undone = await memories.call(memories.bo, "memory_undo", id=first)
+    second = (await memories.remember(memories.bo, NEW))["memory"][0]["id"]
+    asked = first if given == "the older" else second
+    undone = await memories.call(memories.bo, "memory_undo", id=asked)
+    assert undone["memory"]["id"] == first
     assert undone["memory"]["valid_to"] is None
     assert await memories.listed(memories.bo) == [OLD, NEW]
     with pytest.raises(Conflict, match="nothing was decided"):

@@ -13,12 +13,60 @@ REMEMBERED = [
     ("Retiens que le portail est bleu.", "le portail est bleu."),
     ("Souviens-toi que nous livrons le mardi.", "nous livrons le mardi."),
     ("Merk dir: Der Aufzug ist kaputt.", "Der Aufzug ist kaputt."),
+    ("Merk dir, dass der Aufzug kaputt ist.", "der Aufzug kaputt ist."),
+    ("Ricorda che la riunione è giovedì.", "la riunione è giovedì."),
+    ("Lembra-te de que o comboio parte às nove.", "o comboio parte às nove."),
+    ("Onthoud dat de sleutel bij de buren ligt.", "de sleutel bij de buren ligt."),
+    ("Запомни, что ключ у соседей.", "ключ у соседей."),
+    ("Запам'ятай, що ключ у сусідів.", "ключ у сусідів."),
+    ("Zapamiętaj, że lekarz przyjmuje we wtorki.", "lekarz przyjmuje we wtorki."),
+    ("Kom ihåg att nyckeln ligger hos grannen.", "nyckeln ligger hos grannen."),
+    ("Husk at nøglen ligger hos naboen.", "nøglen ligger hos naboen."),
+    ("请记住：我的办公室在三楼。", "我的办公室在三楼。"),
+    ("记住会议在星期三。", "会议在星期三。"),
+    ("覚えておいて：会議は毎週水曜日です。", "会議は毎週水曜日です。"),
+    ("会議は水曜日だと覚えておいてください。", "会議は水曜日だと"),
+    ("기억해 줘: 회의는 수요일이야.", "회의는 수요일이야."),
 ]
 FORGOTTEN = [
     ("Olvida que mi hermana vive en Valencia.", "mi hermana vive en Valencia."),
     ("Vergiss, dass der Aufzug kaputt ist.", "der Aufzug kaputt ist."),
     ("Oublie que le portail est bleu.", "le portail est bleu."),
     ("Forget that the gate is blue.", "the gate is blue."),
+    ("Zapomnij, że brama jest niebieska.", "brama jest niebieska."),
+    ("Glöm att grinden är blå.", "grinden är blå."),
+    ("请忘记我的办公室在三楼。", "我的办公室在三楼。"),
+    ("会議のことを忘れてください。", "会議"),
+]
+FACTS = [
+    (
+        "I live in Bonn. My dog is called Rex. Clara plays the cello.",
+        ["I live in Bonn.", "My dog is called Rex.", "Clara plays the cello."],
+    ),
+    (
+        "Please remember that the gate is blue and that Ana owns the billing service.",
+        ["the gate is blue", "Ana owns the billing service."],
+    ),
+    ("Ich wohne in Bonn. Mein Hund heißt Rex.", ["Ich wohne in Bonn.", "Mein Hund heißt Rex."]),
+    ("Ana lives in Bonn. Tom lives in Ulm.", ["Ana lives in Bonn.", "Tom lives in Ulm."]),
+    # They need what was said before them.
+    ("Marta vive a Roma. Lavora in una banca.", ["Marta vive a Roma. Lavora in una banca."]),
+    ("My car is a Skoda. The tyres are new.", ["My car is a Skoda. The tyres are new."]),
+    ("My dog is called Rex. He is five.", ["My dog is called Rex. He is five."]),
+    ("My dentist is Dr. Weiss in Bonn.", ["My dentist is Dr. Weiss in Bonn."]),
+    ("I only drink tea. Never coffee.", ["I only drink tea. Never coffee."]),
+    (
+        "Mi hija se llama Lucía. Es alérgica a los cacahuetes.",
+        ["Mi hija se llama Lucía. Es alérgica a los cacahuetes."],
+    ),
+]
+UNSPACED = [
+    ("我的办公室在三楼。", True),
+    ("会議は毎週水曜日です。", True),
+    ("你好！", False),
+    ("我的办公室在哪里？", False),
+    ("会議はいつですか。", False),
+    ("请帮我写一封信。", False),
 ]
 UNCLEAR = ["Forget that.", "Please forget it!", "Vergiss das.", "Olvida eso.", "Oublie ça."]
 SECRETS = [
@@ -51,6 +99,16 @@ def test_what_follows_remember_is_kept_in_every_language(said: str, kept: str) -
 @pytest.mark.parametrize(("said", "what"), FORGOTTEN)
 def test_what_follows_forget_is_to_be_forgotten(said: str, what: str) -> None:
     assert read_utterance(said).forgotten == what
+
+
+@pytest.mark.parametrize(("said", "facts"), FACTS)
+def test_a_message_of_several_facts_is_a_memory_for_each(said: str, facts: list[str]) -> None:
+    assert read_utterance(said).facts == facts
+
+
+@pytest.mark.parametrize(("said", "is_kept"), UNSPACED)
+def test_statements_without_spaces_are_kept(said: str, is_kept: bool) -> None:
+    assert bool(read_utterance(said).kept) is is_kept
 
 
 @pytest.mark.parametrize("said", UNCLEAR)
@@ -116,3 +174,11 @@ async def test_a_correction_takes_the_place_of_what_it_corrects(memories: Memori
     told = await memories.call(bo, "ask_cipher", message="My wifi password is hunter2hunter2.")
     assert "hunter2" not in str(told)
     assert await memories.recall(bo, "wifi password") == ["My wifi password is [redacted]."]
+
+
+@pytest.mark.anyio
+async def test_a_fact_is_forgotten_without_what_was_said_beside_it(memories: Memories) -> None:
+    bo = memories.bo
+    await memories.call(bo, "ask_cipher", message="Clara lives in Porto. Tom lives in Ghent.")
+    await memories.call(bo, "ask_cipher", message="Forget everything about Clara.")
+    assert await memories.listed(bo) == ["Tom lives in Ghent."]

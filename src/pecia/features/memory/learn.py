@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from pecia.features.memory.core.compare.correction import needs_context, with_context
@@ -10,6 +11,7 @@ from pecia.features.memory.core.compare.relation import may_say_same
 from pecia.features.memory.core.compare.restatement import restates
 from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.decide import Decision, MemoryCandidate, has_new_facts
+from pecia.features.memory.core.forget import says_only
 from pecia.features.memory.core.keys import SOURCE, is_own
 from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.secret_policy import (
@@ -20,6 +22,7 @@ from pecia.features.memory.core.secret_policy import (
     screen_facts,
     screen_marks,
 )
+from pecia.features.memory.core.utterance import Utterance
 from pecia.features.memory.embeddings import (
     PendingEmbeddings,
     TextEmbeddings,
@@ -59,6 +62,13 @@ MIN_FORGOTTEN_COVERAGE = 0.99
 MIN_FORGOTTEN_COSINE = 0.75
 # What was said longer ago is not what `it` means.
 MAX_CONTEXT_AGE = timedelta(minutes=30)
+
+
+class ForgetOutcome(NamedTuple):
+    """Memories that were ended, and those that were left because they say more."""
+
+    ended: list[Memory]
+    left: list[Memory]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +174,11 @@ class Learner:
         return replace(fact, text=hide_text(fact.text, self.policy), facts={**facts, **marks})
 
     async def forget(
-        self, call: Call, here: MemoryScope, kind: MemoryKind, what: str
-    ) -> list[Memory]:
-        """End the caller's own memories that say this, as far as they hold."""
+        self, call: Call, here: MemoryScope, kind: MemoryKind, asked: Utterance
+    ) -> ForgetOutcome:
+        """End the caller's own memories that say this, as far as they hold; not those that say
+        more than this."""
+        what = asked.forgotten
         corpus = self.retriever.corpus
         meaning = await embed_texts(corpus.embedder, [what])
         query = MemoryQuery(what, here.search_ranges(kind), MIN_CANDIDATES)
@@ -183,11 +195,15 @@ class Learner:
                     or _says_in_other_words(what, it)
                 )
             ]
+            only = [it for it in said if says_only(what, it.text, asked.extent)]
             facts = {"retired_by": "you asked to forget it"}
-            ended = [replace(it, valid_to=_now(), facts={**it.facts, **facts}) for it in said]
+            ended = [replace(it, valid_to=_now(), facts={**it.facts, **facts}) for it in only]
             await note_memories(tx, ended)
         call.record_returned(SOURCE, [it.key for it in ended])
-        return [it for it in ended if it.same_as is None]
+        return ForgetOutcome(
+            [it for it in ended if it.same_as is None],
+            [it for it in said if it.same_as is None and it not in only],
+        )
 
     async def filter_visible(self, call: Call, here: MemoryScope, ids: Sequence[UUID]) -> set[UUID]:
         """Which of these are memories that the caller may see in this session."""

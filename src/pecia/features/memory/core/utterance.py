@@ -7,10 +7,22 @@ questions and one-off requests are not. `Remember …` is obeyed whatever follow
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from pecia.features.memory.core.compare.phrases import LANGUAGES, score_languages
+from pecia.features.memory.core.compare.vocabulary import VOCABULARY
 
 # Longer texts and those with lines of their own are kept whole or not at all.
 MAX_SENTENCE_CHARS = 600
 MAX_STANDING_CHARS = 600
+# Of a statement in a script without spaces.
+MIN_UNSPACED_CHARS = 5
+# Of a sentence that begins with an article, to be understood alone.
+MIN_ARTICLE_WORDS = 5
+
+
+ForgetExtent: TypeAlias = Literal["claim", "topic", "all"]
+"""`that A is B`; a word for something; everything about it."""
 
 
 class Standing(StrEnum):
@@ -27,7 +39,16 @@ class Utterance:
 
     kept: str = ""
     forgotten: str = ""
+    extent: ForgetExtent = "topic"
     skipped: tuple[tuple[str, str], ...] = ()
+    parts: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> list[str]:
+        """What is kept, a text for each fact that can be understood alone."""
+        if len(self.parts) > 1:
+            return [*self.parts]
+        return split_facts(self.kept)
 
     @property
     def reason(self) -> str:
@@ -43,17 +64,39 @@ _REMEMBER = re.compile(
     rf"\s*{_POLITE}"
     r"(?:(?:remember|memori[sz]e|keep\s+in\s+mind|do(?:n['’]t|\s+not)\s+forget|note(?:\s+to\s+self)?)"
     r"(?:(?:\s+(?:this|the\s+following)(?:\s+fact)?)?\s*[:：]|\s+that\b(?!\s*[:,]))"
-    r"|(?:merke?\s+dir(?:\s+bitte)?|denk\s+daran|retiens|souviens-toi|recuerda)\s*[:：,]"
+    r"|(?:merke?\s+dir(?:\s+bitte)?|denke?\s+daran|retiens|souviens-toi|recuerda|lembra|lembre|"
+    r"memoriza|ricorda(?:ti)?|onthoud|запомни(?:те)?|запам['’]ятай(?:те)?|zapamiętaj|kom\s+ihåg|husk)"
+    r"(?:\s*,\s*(?:dass|что|що|że)\b|\s*[:：,])"
+    r"|(?:lembr[ae]|lembra-te\s+de|lembre-se\s+de|anot[ae])\s+que\b"
+    r"|(?:ricorda(?:ti)?|tieni\s+a\s+mente)\s+che\b"
+    r"|(?:onthoud\s+dat|kom\s+ihåg\s+att|husk\s+at|(?:za)?pamiętaj,?\s+że)\b"
+    r"|(?:请|請)?(?:帮我|幫我)?(?:记住|記住|记得|記得|记下|記下)\s*[:：,，]?"
+    r"|(?:覚えておいて|覚えて|記憶して)(?:ください|下さい|くださいね|ね)?\s*[:：、,。]"
+    r"|기억해\s*(?:줘|주세요|두세요)?\s*[:：,.]"
     r"|(?:recuerda|acu[ée]rdate\s+de|anota|apunta)\s+que\b"
     r"|(?:retiens|souviens-toi|rappelle-toi|note)\s+qu(?:e\b|['’]))\s*",
     _I,
 )
 _FORGET = re.compile(
-    rf"\s*{_POLITE}(?:forget|vergiss|oublie|olvida|esque[cç]a|dimentica|vergeet|забудьте|забудь)\b"
-    r"(?:,?\s+(?:that|que|dass|che|dat|что|about|what\s+i\s+said\s+about|"
-    r"(?:everything|all|anything)(?:\s+(?:that\s+)?(?:you\s+know|i\s+(?:said|told\s+you)))?\s+about))?"
+    rf"\s*{_POLITE}(?:forget|vergiss|oublie|olvida|esque[cç]a|dimentica|vergeet|забудьте|забудь|zapomnij|glöm|glem)\b"
+    r"(?:,?\s+(?:(?P<claim>that|que|dass|che|dat|что|що|że|att|at)|about|what\s+i\s+said\s+about|"
+    r"(?P<all>(?:everything|all|anything)(?:\s+(?:that\s+)?(?:you\s+know|i\s+(?:said|told\s+you)))?"
+    r"\s+about)))?"
     r"[\s:,]+(?P<what>\S.*)",
     _I | re.DOTALL,
+)
+# In scripts without spaces, and where the verb comes last.
+_REMEMBER_LAST = re.compile(
+    r"(?P<fact>.{4,}?)(?:(?:こと)?を?、?(?:覚えておいて|覚えて|記憶して)(?:ください|下さい|ね)*"
+    r"|(?:를|을|라고|다고)?\s*기억해\s*(?:줘|주세요|두세요)?)[。.!！]*",
+    re.DOTALL,
+)
+_FORGET_UNSPACED = re.compile(
+    r"(?:请|請)?(?:忘记|忘記|忘掉|忘了)\s*[:：,，]?\s*(?P<what>\S.*)", re.DOTALL
+)
+_FORGET_LAST = re.compile(
+    r"(?P<what>.{2,}?)(?:(?:のこと|こと)?[をは]?忘れて(?:ください|下さい|ね)*|(?:를|을)?\s*잊어\s*(?:줘|주세요)?)[。.!！]*",
+    re.DOTALL,
 )
 _POINTING = frozenset(
     ("that", "it", "this", "them", "das", "es", "dies", "eso", "esto", "ello", "ça", "cela")
@@ -64,12 +107,29 @@ _OFF_THE_RECORD = re.compile(
     r"(?:this|that|it|anything|any\s+of\s+this|the\s+following|what)\b",
     _I,
 )
-_SENTENCE = re.compile(r"[^.!?…]+(?:[.!?…](?=\S)[^.!?…]*)*(?:[.!?…]+(?=\s|$)|$)\s*")
+_SENTENCE = re.compile(
+    r"[^.!?…。！？]+(?:[.!?…](?=\S)[^.!?…。！？]*)*(?:[。！？]+|[.!?…]+(?=\s|$)|$)\s*"
+)
+# `Remember that A and that B` is two facts.
+_FURTHER = re.compile(
+    r",?\s+(?:and\s+that|und\s+dass|et\s+que|y\s+que|e\s+que|e\s+che|en\s+dat|и\s+что|i\s+że)\s+",
+    _I,
+)
 _OPENER = re.compile(
     r"\s*(?:hi|hello|hey|good (?:morning|evening|night|afternoon)|thanks?(?: you)?"
     r"(?: so much| a lot)?|thx|bye|hallo|danke|merci|bonjour|hola)\b(?: there| all| everyone)?",
     _I,
 )
+# Chinese and Japanese.
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_UNSPACED_GREETING = re.compile(
+    r"\s*(?:你好|您好|早上好|晚上好|谢谢|謝謝|再见|こんにちは|こんばんは|おはよう|ありがとう)"
+)
+# `请…`, `…してください`: somebody is to do something now.
+_UNSPACED_REQUEST = re.compile(
+    r"\s*(?:请|請|帮我|幫我)|.*(?:ください|下さい|てくれ|주세요|줘)[。.!！]*$"
+)
+_UNSPACED_QUESTION = re.compile(r".*(?:吗|嗎|呢|か|까|나요)[。.？?]*$", re.DOTALL)
 # A wish for whoever is spoken to: nothing is said of anything else.
 _WISH = re.compile(
     r"(?:i |we )?(?:hope|wish|trust|nice|good|glad|great|lovely)\b.*\byou\w*\b.*", _I
@@ -168,6 +228,8 @@ def read_utterance(message: str) -> Utterance:
     """What of a message is kept, forgotten or left out."""
     plain = message.strip()
     command = _REMEMBER.match(plain)
+    if command is None and (last := _REMEMBER_LAST.fullmatch(plain)):
+        return Utterance(last["fact"].strip())
     if command is not None:
         fact = plain[command.end() :].strip()
         asked = (
@@ -175,15 +237,18 @@ def read_utterance(message: str) -> Utterance:
         )
         fact = fact.rstrip("?").rstrip() if asked else fact
         if not fact.endswith(("?", "？")):
-            return Utterance(fact if len(fact.split()) > 1 else plain)
+            is_told = len(fact.split()) > 1 or (_is_unspaced(fact) and len(fact) > 1)
+            return Utterance(fact if is_told else plain, parts=tuple(_FURTHER.split(fact)))
     if _OFF_THE_RECORD.match(plain):
         return Utterance(skipped=((plain, "you asked not to remember it"),))
-    forget = _FORGET.match(plain)
+    forget = _FORGET.match(plain) or _FORGET_UNSPACED.match(plain) or _FORGET_LAST.fullmatch(plain)
     if forget is not None and not plain.lower().startswith(("don", "do not")):
         what = forget["what"].strip()
         if what.strip(" .!…").lower() in _POINTING:
             return Utterance(skipped=((plain, UNCLEAR),))
-        return Utterance(forgotten=what)
+        named = forget.groupdict()
+        extent = "claim" if named.get("claim") else "all" if named.get("all") else "topic"
+        return Utterance(forgotten=what, extent=extent)
     return _read_sentences(plain)
 
 
@@ -191,7 +256,7 @@ def read_standing(text: str) -> Standing | None:
     """Whether a text is, or has, an instruction or a preference for all that is asked later."""
     if len(text) > MAX_STANDING_CHARS or _SPEAKER.match(text) or "```" in text:
         return None
-    for sentence in _split(text):
+    for sentence in split_sentences(text):
         if _PREFERENCE_INSIDE.search(sentence):
             return Standing.PREFERENCE
         if sentence.rstrip().endswith("?") or _QUESTION.match(sentence):
@@ -213,7 +278,7 @@ def _read_sentences(plain: str) -> Utterance:
         return Utterance(skipped=((plain, why),)) if why else Utterance(plain)
     kept: list[str] = []
     skipped: list[tuple[str, str]] = []
-    for sentence in _split(plain):
+    for sentence in split_sentences(plain):
         why = _skip_reason(sentence)
         if why is None:
             kept.append(sentence)
@@ -222,7 +287,7 @@ def _read_sentences(plain: str) -> Utterance:
     return Utterance(" ".join(kept), skipped=tuple(skipped))
 
 
-def _split(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     return [it for it in (found.strip() for found in _SENTENCE.findall(text)) if it]
 
 
@@ -235,6 +300,8 @@ def _is_chat(text: str) -> bool:
 def _skip_reason(sentence: str) -> str | None:
     """Why a sentence is not kept; None where it is."""
     opener = _OPENER.match(sentence)
+    if _is_unspaced(sentence):
+        return _skip_unspaced(sentence)
     rest = sentence[opener.end() :].strip(" ,!.-") if opener else sentence
     if opener and (len(rest.split()) < 4 or _WISH.fullmatch(rest)):
         return "it is a greeting"
@@ -257,6 +324,90 @@ def _skip_reason(sentence: str) -> str | None:
         if _has_verb(rest) or _PREFERENCE.match(rest) or _CODE.search(rest)
         else "it says nothing about anything"
     )
+
+
+def _is_unspaced(text: str) -> bool:
+    """Whether most of a text is in a script without spaces."""
+    return 2 * len(_UNSPACED.findall(text)) > sum(it.isalnum() for it in text)
+
+
+def _skip_unspaced(sentence: str) -> str | None:
+    """The same for scripts without spaces, where words are not counted."""
+    if _UNSPACED_GREETING.match(sentence):
+        return "it is a greeting"
+    if _UNSPACED_QUESTION.fullmatch(sentence) or sentence.endswith(("?", "？")):
+        return "it is a question"
+    if _UNSPACED_REQUEST.match(sentence):
+        return "it is a request, not something to remember"
+    said = sum(it.isalnum() for it in sentence)
+    return None if said >= MIN_UNSPACED_CHARS else "it says too little"
+
+
+def split_facts(text: str) -> list[str]:
+    """The sentences of a short text, one by one where each says what it is about: it begins with
+    its speaker, with a name or another word that is no pronoun, or it is a longer one with an
+    article. What does not is kept with the sentence before it: `My car is a Skoda. The tyres are
+    new.`"""
+    sentences = split_sentences(text)
+    if len(sentences) < 2 or len(text) > MAX_SENTENCE_CHARS or "\n" in text:
+        return [text] if text else []
+    if not _have_subjects(text, sentences):
+        return [text]
+    light = frozenset[str]().union(*(it.light for it in LANGUAGES if it.code in _WITH_SUBJECT))
+    facts: list[str] = []
+    for sentence in sentences:
+        words = [it.lower() for it in _WORDS.findall(sentence)]
+        is_alone = len(words) > 2 and (
+            words[0] in _SPEAKERS
+            or words[0] not in light | _LINKING
+            # `The tyres are new.` goes on with what was said before it.
+            or (words[0] in _ARTICLES and len(words) >= MIN_ARTICLE_WORDS)
+        )
+        is_cut = bool(facts) and _ABBREVIATED.search(facts[-1]) is not None
+        if facts and (is_cut or not is_alone):
+            facts[-1] += f" {sentence}"
+        else:
+            facts.append(sentence)
+    return facts
+
+
+def _have_subjects(text: str, sentences: list[str]) -> bool:
+    """Whether it is in a language whose sentences have a subject: `Es alérgica` leaves it out."""
+    scores = score_languages(text)
+    mine = max(it for code, it in scores.items() if code in _WITH_SUBJECT)
+    theirs = max(it for code, it in scores.items() if code not in _WITH_SUBJECT)
+    if abs(mine - theirs) > 1:
+        return mine > theirs
+    verbs = VOCABULARY["verbs"]
+    return all(not verbs.isdisjoint(it.lower().rstrip(".!").split()) for it in sentences)
+
+
+_WITH_SUBJECT = frozenset(("en", "de", "fr", "nl", "sv", "da", "no"))
+_SPEAKERS = frozenset(
+    (
+        *("i", "i'm", "i've", "my", "we", "our", "ich", "mein", "meine", "wir", "unser", "unsere"),
+        *("je", "mon", "ma", "mes", "nous", "notre", "nos", "ik", "mijn", "wij", "onze"),
+        *("jag", "min", "mitt", "jeg", "vi", "vår", "vores"),
+    )
+)
+_ARTICLES = frozenset(("the", "a", "an", "der", "die", "das", "ein", "eine", "le", "la", "les"))
+# They go on with what was said before.
+_LINKING = frozenset(
+    (
+        *("it", "it's", "he", "he's", "she", "she's", "they", "they're", "this", "that", "that's"),
+        *("these", "those", "there", "here", "his", "her", "its", "their", "also", "but", "so"),
+        *("then", "because", "however", "therefore", "otherwise", "both", "either", "neither"),
+        *("another", "one", "such", "same", "instead", "except", "only", "still", "yet", "again"),
+        *("actually", "correction", "sorry", "no", "yes", "now", "since", "until", "before"),
+        *("dies", "diese", "dieser", "dieses", "dort", "deshalb", "außerdem", "sonst", "beide"),
+        *("cela", "ça", "celui", "donc", "alors", "aussi", "daar", "dus", "ook", "daarom"),
+        *("han", "hon", "hun", "den", "det", "de", "där", "der", "också", "også", "jetzt", "nu"),
+    )
+)
+_ABBREVIATED = re.compile(
+    r"\b(?:\w{1,2}|mrs|prof|dipl|ing|etc|bzw|usw|approx|dept|inc|ltd|str|ave|tel|nos?|vol|fig)\.$",
+    _I,
+)
 
 
 def _is_short_statement(text: str) -> bool:

@@ -46,7 +46,7 @@ def parse_verdict(answer: str) -> ModelVerdict | None:
 
 def _objects(answer: str) -> Iterator[dict[str, Any]]:
     """The whole answer, then every object in it, in order."""
-    for text in (answer, *_balanced(answer)):
+    for text in (answer, *_balanced_spans(answer)):
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
@@ -55,16 +55,16 @@ def _objects(answer: str) -> Iterator[dict[str, Any]]:
             yield cast(dict[str, Any], found)
 
 
-def _balanced(answer: str) -> Iterator[str]:
+def _balanced_spans(answer: str) -> Iterator[str]:
     """Spans from a brace to its closing brace, outermost first."""
     starts = [it.start() for it in re.finditer(r"\{", answer)][:MAX_OBJECTS]
     for start in starts:
-        end = _closing(answer, start)
+        end = _find_closing_brace(answer, start)
         if end is not None:
             yield answer[start : end + 1]
 
 
-def _closing(text: str, start: int) -> int | None:
+def _find_closing_brace(text: str, start: int) -> int | None:
     depth, quoted, escaped = 0, False, False
     for at in range(start, len(text)):
         sign = text[at]
@@ -86,14 +86,14 @@ def _parse_object(found: dict[str, Any]) -> ModelVerdict | None:
     if event is None:
         return None
     return ModelVerdict(
-        event, _bounded(found.get("confidence")), _target(found.get("targetMemoryId"))
+        event, _clamp_confidence(found.get("confidence")), _target(found.get("targetMemoryId"))
     )
 
 
 def _parse_words(answer: str) -> ModelVerdict | None:
     if operation := _OPERATION.search(answer):
         stated, target = _CONFIDENCE.search(answer), _TARGET.search(answer)
-        confidence = _bounded(float(stated[1])) if stated else DEFAULT_CONFIDENCE
+        confidence = _clamp_confidence(float(stated[1])) if stated else DEFAULT_CONFIDENCE
         named = target[1] if target and target[1] != "null" else None
         return ModelVerdict(MemoryEvent(operation[1].upper()), confidence, named)
     words = {it.upper() for it in _KEYWORD.findall(answer)}
@@ -107,7 +107,7 @@ def _event(value: object) -> MemoryEvent | None:
     return None
 
 
-def _bounded(value: object) -> float:
+def _clamp_confidence(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return DEFAULT_CONFIDENCE
     return min(1.0, max(0.0, float(value)))

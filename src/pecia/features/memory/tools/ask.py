@@ -12,10 +12,10 @@ from pecia.features.memory.core.format import format_time, truncate_preview
 from pecia.features.memory.core.keys import SOURCE
 from pecia.features.memory.core.search.conversation import speaker_of
 from pecia.features.memory.core.search.rank import RankedMemory
-from pecia.features.memory.core.utterance import read_utterance
+from pecia.features.memory.core.utterance import Utterance, read_utterance
 from pecia.features.memory.judge import DecisionRules
 from pecia.features.memory.learn import Learner, LearnOutcome, LearnPolicy, filter_texts
-from pecia.features.memory.model import MemoryEvent, MemoryFact, MemoryKind
+from pecia.features.memory.model import Memory, MemoryEvent, MemoryFact, MemoryKind
 from pecia.features.memory.scope import MemoryScope, resolve_scope
 from pecia.features.memory.settings import MemorySettings
 from pecia.features.memory.tools.arguments import UNAUDITED, ShortName
@@ -163,16 +163,14 @@ class AskTools:
         """Store what of the message is worth it. A failure is reported and does not fail the
         answer."""
         if Scope.WRITE not in call.caller.scopes:
-            return [_skipped(f"the token has no {Scope.WRITE}")]
+            return [_skip(f"the token has no {Scope.WRITE}")]
         said = read_utterance(ask.message)
         if said.forgotten:
-            return await self._forget(call, here, said.forgotten)
-        text = ask.message if here.settings.disable_significance else said.kept
-        texts, _ = filter_texts([text])
+            return await self._forget(call, here, said)
+        parts = [ask.message] if here.settings.disable_significance else said.facts
+        texts, _ = filter_texts(parts)
         left = (
-            []
-            if here.settings.disable_significance
-            else [_skipped(*it[::-1]) for it in said.skipped]
+            [] if here.settings.disable_significance else [_skip(*it[::-1]) for it in said.skipped]
         )
         noted: list[AskOutcome] = []
         for kind in kinds_of(here.settings):
@@ -181,16 +179,19 @@ class AskTools:
             try:
                 learnt = await self.learner.learn(call, here, new, LearnPolicy(kind, CAPTURE_RULES))
             except PeciaError as error:
-                noted.append(_skipped(error.message, text))
+                noted.append(_skip(error.message, ask.message))
                 continue
             noted += [_learnt(it) for it in learnt]
-        return [*noted, *left] or [_skipped("it is blank")]
+        return [*noted, *left] or [_skip("it is blank")]
 
-    async def _forget(self, call: Call, here: MemoryScope, what: str) -> list[AskOutcome]:
+    async def _forget(self, call: Call, here: MemoryScope, asked: Utterance) -> list[AskOutcome]:
         """End the memories that are to be forgotten. They can be brought back."""
         ended: list[AskOutcome] = []
+        left: list[AskOutcome] = []
         for kind in kinds_of(here.settings):
-            for it in await self.learner.forget(call, here, kind, what):
+            found = await self.learner.forget(call, here, kind, asked)
+            left += [_leave(it) for it in found.left]
+            for it in found.ended:
                 told = (
                     f"Forgotten: {truncate_preview(it.text, PREVIEW_CHARS)} (memory_undo {it.id}"
                     " brings it back, memory_delete removes it for good)"
@@ -199,7 +200,9 @@ class AskTools:
                     id=str(it.id), event=MemoryEvent.DELETE, reason="you asked to forget it"
                 )
                 ended.append(AskOutcome(out, told))
-        return ended or [_skipped("no memory of yours says that", what)]
+        if not ended:
+            return [_skip("no memory of yours says just that", asked.forgotten), *left]
+        return [*ended, *left]
 
 
 def kinds_of(settings: MemorySettings) -> tuple[MemoryKind, ...]:
@@ -236,7 +239,7 @@ async def _report_step(call: Call, ask: AskInput, step: int, message: str) -> No
 
 
 def _build_prompt(message: str, found: RecalledMemories, outcome: str) -> str:
-    def shown(hits: Sequence[RankedMemory]) -> list[dict[str, Any]]:
+    def to_json(hits: Sequence[RankedMemory]) -> list[dict[str, Any]]:
         return [
             {
                 "text": it.memory.text[:MAX_SHOWN_CHARS],
@@ -247,8 +250,8 @@ def _build_prompt(message: str, found: RecalledMemories, outcome: str) -> str:
         ]
 
     prompt = {
-        "standingInstructions": shown(found.standing),
-        "memories": shown(found.hits),
+        "standingInstructions": to_json(found.standing),
+        "memories": to_json(found.hits),
         "message": message,
         "whatWasKept": outcome,
     }
@@ -299,7 +302,16 @@ def _learnt(it: LearnOutcome) -> AskOutcome:
             return AskOutcome(out, f"Not kept again, {it.decision.reason}{known}: {text}")
 
 
-def _skipped(reason: str, text: str = "") -> AskOutcome:
+def _leave(memory: Memory) -> AskOutcome:
+    reason = "it says something else, or more than that"
+    out = AskMemoryOutcome(id=str(memory.id), event=MemoryEvent.NONE, reason=reason)
+    text = truncate_preview(memory.text, PREVIEW_CHARS)
+    return AskOutcome(
+        out, f"Not forgotten, {reason}: {text} (memory_delete {memory.id} removes it)"
+    )
+
+
+def _skip(reason: str, text: str = "") -> AskOutcome:
     what = f": {truncate_preview(text, PREVIEW_CHARS)}" if text else ""
     out = AskMemoryOutcome(id=None, event=MemoryEvent.NONE, reason=reason)
     return AskOutcome(out, f"Not kept, {reason}{what}")

@@ -229,14 +229,14 @@ class MemoryTools:
     async def memory_undo(self, call: Call, ask: MemoryIdInput) -> MemoryUndoOut:
         """Take back what was decided about a memory without you: one that was superseded or
         retired holds again, beside what replaced it; one that was taken for another wording is a
-        memory of its own."""
+        memory of its own. Takes the id of either."""
         here = resolve_scope(call, self.settings)
         async with self.store.writing(call.caller, call.trace) as tx:
             await lock_user_memories(tx)
             before = await get_scoped_memory(tx, here, ask.id)
-            undone, changed = await _undo(tx, before)
+            undone, changed = await _undo(tx, here, before)
             await note_memories(tx, changed)
-            after = await get_memory(tx, before.id)
+            after = await get_memory(tx, changed[0].id)
         call.record_returned(SOURCE, [after.key])
         return MemoryUndoOut(
             success=True, memory=memory_out(after, call.caller.user_id), undone=undone
@@ -398,8 +398,9 @@ def _require_open(memory: Memory) -> None:
     )
 
 
-async def _undo(tx: Transaction, memory: Memory) -> tuple[str, list[Memory]]:
-    """What is taken back, and the memories as they are then."""
+async def _undo(tx: Transaction, here: MemoryScope, memory: Memory) -> tuple[str, list[Memory]]:
+    """What is taken back, and the memories as they are then, first the one that was asked for. Of a
+    memory that replaced one, that is the one which it replaced."""
     if memory.same_as is not None:
         firsts = await get_memories(tx, [memory.same_as])
         fewer = [replace(it, times=max(1, it.times - 1)) for it in firsts]
@@ -409,6 +410,10 @@ async def _undo(tx: Transaction, memory: Memory) -> tuple[str, list[Memory]]:
         facts = {name: it for name, it in memory.facts.items() if name != "retired_by"}
         undone = f"superseded by {memory.superseded_by}" if memory.superseded_by else "retired"
         return undone, [replace(memory, superseded_by=None, valid_to=None, facts=facts)]
+    linked = [it for it in await load_linked(tx, memory) if here.contains(it.key)]
+    replaced = [it for it in linked if it.superseded_by == memory.id]
+    if len(replaced) == 1:
+        return await _undo(tx, here, replaced[0])
     raise Conflict(
         f"nothing was decided about memory {memory.id} that could be taken back",
         id=str(memory.id),

@@ -47,7 +47,7 @@ class TraceIn(OpenArguments):
 
     @model_validator(mode="before")
     @classmethod
-    def _unwrapped(cls, value: Any) -> Any:
+    def _unwrap(cls, value: Any) -> Any:
         return unwrap_result(value, "trace")
 
     @property
@@ -72,7 +72,7 @@ class EvaluationIn(OpenArguments):
 
     @model_validator(mode="before")
     @classmethod
-    def _unwrapped(cls, value: Any) -> Any:
+    def _unwrap(cls, value: Any) -> Any:
         return unwrap_result(value, "evaluation")
 
     @property

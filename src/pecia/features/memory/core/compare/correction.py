@@ -40,8 +40,8 @@ MAX_CHARS = 400
 # The words of a value, and those behind a number that measure it or belong to its date.
 MAX_VALUE_WORDS = 5
 MAX_UNIT_WORDS = 2
-MIN_FRAME_WORDS = 2
 MAX_ELLIPTIC_WORDS = 3
+MAX_TITLE_WORDS = 2
 MAX_CONTEXT_CHARS = 300
 
 _DATE_JOINERS = frozenset(("de", "del", "of", "di", "do", "da", "to", "bis", "till", "tot", "до"))
@@ -164,9 +164,10 @@ def _denies(main: str, old: str, denied: Sequence[PhraseWord], language: PhraseL
 def _replaces(new: str, old: str, language: PhraseLanguage) -> bool:
     """`Since May we buy bread at Lang's`: the same with another value at its end, and words that
     say that this is so now, or that what was said before was wrong."""
-    if _is_unsure(new, language, CHANGES):
+    words = split_phrase_words(new, language)
+    if _is_unsure(new, language, CHANGES) and not _is_past_of(words, old, language):
         return False
-    if find_phrases(split_phrase_words(new, language), language, "contrast"):
+    if any(find_phrases(words, language, it) for it in ("contrast", "instead")):
         return False
     # What is corrected may have been a correction itself.
     was, placed = read_phrases(old, language, CHANGES).words, language.words["placed"]
@@ -179,6 +180,15 @@ def _replaces(new: str, old: str, language: PhraseLanguage) -> bool:
         if read.found and _changes_value(bare, mine, language, only_counted=True):
             return True
     return False
+
+
+def _is_past_of(words: Sequence[PhraseWord], old: str, language: PhraseLanguage) -> bool:
+    """Whether what was said of the past was wrong: `I was wrong, it was built in 1931`."""
+    left, found = drop_phrases(words, language, ("wrong",))
+    if not found or any(find_phrases(left, language, it) for it in ("also", "now", "since")):
+        return False
+    unsure = {left[it].low for it in phrase_places(left, language, "unsure")}
+    return unsure <= {it.low for it in split_phrase_words(old, language)}
 
 
 def _read_parts(text: str, language: PhraseLanguage) -> list[PhraseReading]:
@@ -223,55 +233,82 @@ def _changes_value(
         return False
     if "wrong" in read.found:
         return True
-    # Who speaks Italian now may speak French still.
-    if has_word(mine, language.words["many"]):
-        return False
-    new, old = mine[value[0]], theirs[was[0]]
-    are_names = kinds[0] | kinds[1] == _NAMES and _is_described(theirs, language)
-    if are_names and _has_one_name(new, old, language, is_moved="moved" in read.found):
-        return True
-    return _changes_led(read, value, theirs, was, language)
+    if not _REPLACING.isdisjoint(read.found):
+        return _replaces_led(read, value, theirs, was, language)
+    return _is_single_valued(mine, value, theirs, was, language)
 
 
-def _changes_led(
+_REPLACING = frozenset({"moved", "replaced"})
+
+
+def _replaces_led(
     read: PhraseReading,
     value: Sequence[int],
     theirs: Sequence[PhraseWord],
     was: Sequence[int],
     language: PhraseLanguage,
 ) -> bool:
-    """Whether one value differs behind a preposition, and a verb that the subject has; with more
-    words than those, anywhere."""
+    """Whether one value took the place of another: that is over, whatever it is."""
     mine = read.words
     new, old = mine[value[0]], theirs[was[0]]
-    frame = len(theirs) - len(was) - (old.lead not in language.light)
-    is_led = new.lead == old.lead and old.lead not in language.words["be"]
-    # On a day of the week one does several things.
-    is_weekly = any(language.kind_of(it) is ValueKind.DAY for it in theirs)
-    if not is_led or frame < MIN_FRAME_WORDS or is_weekly:
+    if _has_joint(mine, value, language) and _has_joint(theirs, was, language):
         return False
-    # What was changed is over.
-    if "moved" in read.found:
-        return not (_has_joint(mine, value, language) and _has_joint(theirs, was, language))
-    return not _are_two(mine, value, theirs, was, language)
+    if "replaced" in read.found:
+        return new.lead == old.lead or old.lead not in language.words["be"]
+    copulas = language.words["be"]
+    # `The office is in Bonn`, `moved to Ulm`.
+    is_described = _is_described(theirs, language) and old.lead_before in copulas
+    return (new.lead == old.lead and old.lead not in copulas) or (
+        is_described and old.lead in language.light
+    )
 
 
-def _are_two(
+def _is_single_valued(
     mine: Sequence[PhraseWord],
     value: Sequence[int],
     theirs: Sequence[PhraseWord],
     was: Sequence[int],
     language: PhraseLanguage,
 ) -> bool:
-    """Whether more than one value may have changed: both have several words that are not one name,
-    as `'s avonds thee`, or one has a condition that the other has not: `the bike in winter`."""
+    """Whether there is one such value at a time, so that one that holds now ends the other: `lives
+    in`, `the supplier is`, `is kept in`. Who is allergic to latex now is allergic to nuts still."""
     if _has_joint(mine, value, language) or _has_joint(theirs, was, language):
-        return True
-    # Characters are no words, and German nouns are written as names are.
-    if language.code == "zh" or min(len(value), len(was)) < 2:
         return False
-    words = (*(mine[it] for it in value), *(theirs[it] for it in was))
-    return language.code == "de" or not all(it.is_capital for it in words)
+    new, old = mine[value[0]], theirs[was[0]]
+    leads = _single_lead(new, language), _single_lead(old, language)
+    if leads[0] is not None and leads[0] == leads[1]:
+        return True
+    are_names = _kinds(mine, value, language) | _kinds(theirs, was, language) == _NAMES
+    return are_names and _is_named(new, old, theirs, language)
+
+
+def _is_named(
+    new: PhraseWord, old: PhraseWord, theirs: Sequence[PhraseWord], language: PhraseLanguage
+) -> bool:
+    """`The supplier is Lang`, `the office is in Bonn`. A name behind a copula is what somebody or
+    something is; in English and German also an adjective or a noun: `Ana is Dutch`."""
+    copulas, is_described = language.words["be"], _is_described(theirs, language)
+    if old.lead_before in copulas and old.lead in language.words["conditions"]:
+        return is_described and new.lead == old.lead
+    if language.code in ("en", "de") and not is_described:
+        return False
+    # An article and a title may stand between.
+    titles = (language.light | {it.low for it in theirs}) - language.words["conditions"]
+    between = [*takewhile(lambda it: it not in copulas, reversed(old.before))]
+    is_told = len(between) < len(old.before) and len(between) <= MAX_TITLE_WORDS
+    return is_told and titles.issuperset(between) and (not between or old.lead in new.before)
+
+
+def _single_lead(word: PhraseWord, language: PhraseLanguage) -> tuple[str, ...] | None:
+    """The words before a value that have one value at a time; an article may follow them."""
+    for before in (word.before, word.before[:-1] if word.lead in language.light else word.before):
+        for ways in language.phrases["single"].values():
+            for way in ways:
+                if before[-len(way) :] == way:
+                    return way
+        if not language.words["situated"].isdisjoint(before[-2:-1]):
+            return before[-2:]
+    return None
 
 
 def _has_joint(words: Sequence[PhraseWord], value: Sequence[int], language: PhraseLanguage) -> bool:
@@ -341,17 +378,6 @@ def _is_described(words: Sequence[PhraseWord], language: PhraseLanguage) -> bool
     """`Our supplier`, not `Jonas`, who may be several things, and not `we`."""
     lead = words[0].lead
     return lead in language.light and lead not in language.words["speaker"]
-
-
-def _has_one_name(
-    new: PhraseWord, old: PhraseWord, language: PhraseLanguage, *, is_moved: bool
-) -> bool:
-    """`The supplier is Lang`, `the office is in Bonn`: one at a time."""
-    copulas = language.words["be"]
-    if old.lead in copulas:
-        return not is_moved
-    is_same = new.lead == old.lead
-    return old.lead_before in copulas and (is_same or (is_moved and old.lead in language.light))
 
 
 def _kinds(

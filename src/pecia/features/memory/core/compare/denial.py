@@ -52,7 +52,7 @@ def denies_in_words(new: str, old: str, language: PhraseLanguage) -> bool:
                 continue
             for value, rest in _split_value(after):
                 is_bare = not _limits(value, denied, language)
-                if is_bare and was in _stated(words[:start], (*denied, *rest), language):
+                if is_bare and was in _undo_denial(words[:start], (*denied, *rest), language):
                     return True
     return False
 
@@ -65,7 +65,7 @@ def _split_value(
         yield words[:size], words[size:]
 
 
-def _stated(
+def _undo_denial(
     before: Sequence[PhraseWord], behind: Sequence[PhraseWord], language: PhraseLanguage
 ) -> list[list[str]]:
     """What is denied, as it was said: `does not open` is of `opens`."""

@@ -19,7 +19,9 @@ from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize
 MAX_GAP = 3
 # Longer words may have an ending of two letters.
 MIN_STEM = 5
-CHANGES = ("wrong", "weak", "since", "moved", "now")
+# A verb, its preposition and an article.
+MAX_BEFORE = 4
+CHANGES = ("wrong", "weak", "since", "moved", "replaced", "now")
 """Kinds of phrases that say that something changed, or was wrong."""
 
 Phrase: TypeAlias = tuple[str, ...]
@@ -47,15 +49,24 @@ COUNTED = (ValueKind.DAY, ValueKind.NUMBER)
 
 @dataclass(frozen=True, slots=True)
 class PhraseWord:
-    """`plain` is what is compared, `low` the word in lower case. `lead` is the word before it,
-    `lead_before` the one before that, and `follow` the one behind it."""
+    """`plain` is what is compared, `low` the word in lower case. `before` are the words before it,
+    four at most, and `follow` is the one behind it."""
 
     plain: str
     low: str
-    lead: str = ""
-    lead_before: str = ""
+    before: tuple[str, ...] = ()
     follow: str = ""
     is_capital: bool = False
+
+    @property
+    def lead(self) -> str:
+        """The word before it."""
+        return self.before[-1] if self.before else ""
+
+    @property
+    def lead_before(self) -> str:
+        """The word before that."""
+        return self.before[-2] if len(self.before) > 1 else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,9 +104,9 @@ def has_word(words: Sequence[PhraseWord], any_of: frozenset[str]) -> bool:
 @lru_cache(4096)
 def read_phrases(text: str, language: PhraseLanguage, kinds: tuple[str, ...]) -> PhraseReading:
     kept, found = drop_phrases(split_phrase_words(text, language), language, kinds)
-    around = ("", "", *(it.low for it in kept), "")
+    around = (*(it.low for it in kept), "")
     words = [
-        replace(it, lead_before=around[n], lead=around[n + 1], follow=around[n + 3])
+        replace(it, before=around[max(0, n - MAX_BEFORE) : n], follow=around[n + 1])
         for n, it in enumerate(kept)
     ]
     return PhraseReading(tuple(drop_light(words, language)), found)
@@ -222,10 +233,15 @@ def guess_languages(text: str) -> list[PhraseLanguage]:
     """Those that most words of the text are function words of."""
     if _KANA.search(text):
         return []
-    low = {it.lower() for it in _split(text)}
-    score = {it.code: len(low & _FUNCTION_WORDS[it.code]) for it in LANGUAGES}
+    score = score_languages(text)
     best = max(score.values())
     return [it for it in LANGUAGES if best and score[it.code] >= best - 1]
+
+
+def score_languages(text: str) -> dict[str, int]:
+    """How many function words of each language a text has."""
+    low = {it.lower() for it in _split(text)}
+    return {it.code: len(low & _FUNCTION_WORDS[it.code]) for it in LANGUAGES}
 
 
 def _read_languages() -> tuple[PhraseLanguage, ...]:

@@ -52,7 +52,13 @@ def says_same(new: str, old: str, cosine: float | None) -> bool:
         return False
     left, right = _leftover(one.content, other.content)
     left, right = _without_names(left, other), _without_names(right, one)
-    empty = PLAIN_STEMS | _ANYBODY | _measure_words(one, other) | _implied(one) | _implied(other)
+    empty = (
+        PLAIN_STEMS
+        | _ANYBODY
+        | _measure_words(one, other)
+        | _implied_nouns(one)
+        | _implied_nouns(other)
+    )
     left, right = ([it for it in side if it not in empty] for side in (left, right))
     if not left and not right:
         return True
@@ -76,7 +82,7 @@ _MEASURES = {
 }
 
 
-def _implied(it: Statement) -> frozenset[str]:
+def _implied_nouns(it: Statement) -> frozenset[str]:
     """Stems of nouns that say no more than a verb of the statement: the instrument one plays."""
     return frozenset(noun for word in it.words for noun in _IMPLIED_NOUNS.get(word, ()))
 
@@ -201,11 +207,15 @@ def _object(it: Statement, word: str) -> str | None:
     return None
 
 
-_MARKS = re.compile(
-    r"(?:^since\b|\b(?:now|no longer|any ?more|instead|from now on|as of|correction:|update:|"
+# They say from when something holds, not that anything else is over.
+_BEGINNING_MARKS = re.compile(
+    r"(?:^since\b|\b(?:now|from now on|as of|actually)(?!\w))", re.IGNORECASE
+)
+_ENDING_MARKS = re.compile(
+    r"\b(?:no longer|any ?more|instead|correction:|update:|"
     r"changed? (?:to|from)|moved? (?:to|from|back)|renamed? (?:to|from)|replaced? (?:by|with)|"
     r"switched (?:to|from)|postponed|delayed|extended|raised|increased|lowered|reduced|migrated|"
-    r"slips? to|sold|quit|gave up|left|actually|used to|stopped|changed our|changed my)(?!\w))",
+    r"slips? to|sold|quit|gave up|left|used to|stopped|changed our|changed my)(?!\w)",
     re.IGNORECASE,
 )
 # `correction.py` knows what they say of other statements.
@@ -230,7 +240,8 @@ _VERBS = VOCABULARY["verbs"]
 
 @lru_cache(4096)
 def says_change(text: str) -> bool:
-    return any(it.search(text) is not None for it in (_MARKS, _FOREIGN_MARKS, _CHANGES))
+    marks = (_BEGINNING_MARKS, _ENDING_MARKS, _FOREIGN_MARKS, _CHANGES)
+    return any(it.search(text) is not None for it in marks)
 
 
 _SEVERAL = VOCABULARY["several"]
@@ -255,12 +266,20 @@ _PERSONS = frozenset(("i", "my", "we", "our", "me", "us"))
 
 def corrects(new: str, old: str) -> bool:
     """Whether a statement says by its own words that it replaces the other: the same is told of
-    the same, with a word such as `now`, `instead` or `no longer`."""
+    the same, with a word such as `instead` or `no longer`; with `now`, of what has one value at a
+    time."""
     one, other = read_statement(new), read_statement(old)
-    if not (one.is_short and other.is_short and _MARKS.search(new)) or _MARKS.search(old):
+    is_over = _ENDING_MARKS.search(new) is not None
+    if not (is_over or _BEGINNING_MARKS.search(new)) or not (one.is_short and other.is_short):
+        return False
+    if _ENDING_MARKS.search(old) or _BEGINNING_MARKS.search(old):
+        return False
+    if not is_over and not _is_single_valued(one, other):
         return False
     mine, theirs = _subject(one), _subject(other)
     if mine is None or mine != theirs or _overlap(one, other) < 0.5:
+        return False
+    if not _keeps_order(one, other):
         return False
     # Who speaks Italian now may speak French still.
     if not _SEVERAL.isdisjoint(one.words) and not one.negations and "no longer" not in new.lower():
@@ -268,6 +287,25 @@ def corrects(new: str, old: str) -> bool:
     if not (_changes_one_value(one, other) and _tells_same(one, other)):
         return False
     return not differ_in_condition(new, old)
+
+
+def _keeps_order(one: Statement, other: Statement) -> bool:
+    """`From Oban to Mull` is not `from Mull to Oban`."""
+    shared = one.anchors & other.anchors
+    return [it for it in one.words if it in shared] == [it for it in other.words if it in shared]
+
+
+def _is_single_valued(one: Statement, other: Statement) -> bool:
+    """Whether nothing differs but numbers and times, or who or what something is: `my dentist is
+    Dr Brandt`."""
+    replaced = _find_replaced(one, other)
+    words = [it for a, b, mine in replaced for it in (*other.words[a:b], *mine)]
+    told = [it for it in words if it not in LIGHT and it not in _JOINTS]
+    if not told or all(it[:1].isdigit() or it in _MOMENTS for it in told):
+        return bool(told)
+    before = other.words[: replaced[0][0]]
+    is_named = before[:1] and before[0] in _DETERMINERS and not _LINKS.isdisjoint(before[-2:])
+    return bool(is_named) and all(it in one.anchors or it in other.anchors for it in told)
 
 
 def _changes_one_value(one: Statement, other: Statement) -> bool:

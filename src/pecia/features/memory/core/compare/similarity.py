@@ -36,6 +36,15 @@ def _forms(term: str) -> list[str]:
     return [it for it in (term + ending for ending in _ENDINGS) if _stem(it) == term]
 
 
+# The same texts are candidates of many queries.
+@lru_cache(256)
+def _words_of(text: str) -> frozenset[str]:
+    """The words of a text in lower case, not stemmed; bigrams in scripts without spaces."""
+    if text.isascii():
+        return frozenset(_WORD.findall(text.lower()))
+    return frozenset((*split_words(text), *cjk_query_bigrams(text)))
+
+
 class TermQuery:
     """A query, to be compared with many texts. Those are not stemmed: every word that has a stem of
     the query is known beforehand."""
@@ -55,11 +64,7 @@ class TermQuery:
         """The fraction of the query's terms that a text contains, from 0 to 1."""
         if not self._terms:
             return 0.0
-        if text.isascii():
-            words = {*_WORD.findall(text.lower())}
-        else:
-            words = {*split_words(text), *cjk_query_bigrams(text)}
-        held = {self._term_of[it] for it in words & self._term_of.keys()}
+        held = {self._term_of[it] for it in _words_of(text) & self._term_of.keys()}
         return len(held) / len(self._terms)
 
     def similarity(self, text: str, cosine: float | None) -> float:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from math import log
 
 from pecia.features.memory.core.compare.similarity import TermQuery
@@ -49,6 +50,8 @@ _SELF = frozenset(("i", "my", "me", "mine", "we", "our", "us", "i'm", "i've", "i
 MAX_REVISED = 16
 # A memory that has a word of the query is shown by default, however little it scores.
 WORD_SIMILARITY = 0.3
+# Chunks whose lines are kept as terms: those of about a dozen searches.
+MAX_CACHED_TEXTS = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +163,10 @@ def _score_files(asked: RankingInput, chunks: Mapping[int, ChunkScore]) -> dict[
     return scores
 
 
-def _split_lines(text: str) -> list[frozenset[str]]:
-    return [frozenset(tokenize(it)) for it in text.split("\n") if it.strip()]
+# Texts of memories do not change, and the same ones are candidates of many queries.
+@lru_cache(MAX_CACHED_TEXTS)
+def _split_lines(text: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(tokenize(it)) for it in text.split("\n") if it.strip())
 
 
 def _term_weights(

@@ -49,13 +49,13 @@ def _is_within_bound(value: Json, word: str, bound: Json) -> bool:
     if isinstance(value, bool) or isinstance(bound, bool):
         return False
     if isinstance(value, int | float) and isinstance(bound, int | float):
-        return _compared((value > bound) - (value < bound), word)
+        return _holds((value > bound) - (value < bound), word)
     if isinstance(value, str) and isinstance(bound, str):
-        return _compared((value > bound) - (value < bound), word)
+        return _holds((value > bound) - (value < bound), word)
     return False
 
 
-def _compared(sign: int, word: str) -> bool:
+def _holds(sign: int, word: str) -> bool:
     return sign in {"gte": (0, 1), "gt": (1,), "lte": (0, -1), "lt": (-1,)}[word]
 
 

@@ -13,15 +13,15 @@ from pecia.kernel.tool.model import Input, Output
 MAX_GRAPH_TEXT_CHARS = 20_000
 
 
-def _trimmed(text: str) -> str:
+def _trim(text: str) -> str:
     plain = text.strip()
     if not plain:
         raise PydanticCustomError("blank", "Input should not be blank")
     return plain
 
 
-Id = Annotated[str, Field(max_length=200), AfterValidator(_trimmed)]
-Label = Annotated[str, Field(max_length=100), AfterValidator(_trimmed)]
+Id = Annotated[str, Field(max_length=200), AfterValidator(_trim)]
+Label = Annotated[str, Field(max_length=100), AfterValidator(_trim)]
 Labels = Annotated[list[Label], Field(max_length=20)]
 Properties = dict[str, Any]
 EMPTY_PROPERTIES = Field(default_factory=dict[str, Any])
