@@ -195,6 +195,41 @@ async def test_files_read_side_by_side_do_not_disturb_each_other() -> None:
     assert all(found[it].text == f"# Note {it}\n" for it in found if it % 5)
 
 
+async def test_small_files_that_come_together_share_one_child() -> None:
+    # However slow the machine, no file waits that long here.
+    async with open_extractor(ExtractionLimits(children=4, patience_s=600)) as four:
+        async with anyio.create_task_group() as group:
+            for _ in range(12):
+                group.start_soon(_note, four)
+        assert len(children()) == 1
+
+
+async def test_a_file_does_not_wait_for_the_end_of_a_long_one() -> None:
+    async with open_extractor(ExtractionLimits(children=2, patience_s=0.01)) as two:
+        await _note(two)
+        # It reads nothing until it is let go.
+        [held] = children()
+        held.send_signal(signal.SIGSTOP)
+        async with anyio.create_task_group() as group:
+            group.start_soon(_note, two)
+            await anyio.wait_all_tasks_blocked()
+            await _note(two)
+            assert len(children()) == 2
+            held.send_signal(signal.SIGCONT)
+
+
+async def test_a_child_that_dies_lets_the_file_that_waits_for_it_go_on() -> None:
+    async with open_extractor(ExtractionLimits(children=2, patience_s=600)) as two:
+        await _note(two)
+        [held] = children()
+        held.send_signal(signal.SIGSTOP)
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(_note, two)
+            await anyio.wait_all_tasks_blocked()
+            held.kill()
+
+
 async def test_children_are_few_reused_and_gone_at_the_end() -> None:
     async with open_extractor(ExtractionLimits(children=2, max_uses=5)) as two:
         async with anyio.create_task_group() as group:

@@ -32,7 +32,7 @@ pytestmark = [
     needs("node22", "yjs"),
 ]
 
-SEEDS = ROUNDS
+SEEDS = ROUNDS if SOAK else 2 * ROUNDS
 LIVES = 12 if SOAK else 3
 HITS = (2, 6)
 FEW_HITS = (1, 3)
@@ -127,14 +127,30 @@ async def test_a_team_with_stock_editors_converges_whatever_dies(
         try:
             async with httpx.AsyncClient(base_url=home.url, trust_env=False, timeout=60) as http:
                 team = WikiTeam(folder, http, editors, random.Random(seed), make_documents(folder))
-                await begin(team, home)
-                kills += await work(team, home)
-                pieces += await finish(team, home)
+                try:
+                    await begin(team, home)
+                    kills += await work(team, home)
+                    pieces += await finish(team, home)
+                except BaseException:
+                    await keep_evidence(team, tmp_path / f"evidence{seed}.txt")
+                    raise
                 done += Counter(team.done)
         finally:
             editors.close()
         figures = {"seeds": seed + 1 - FIRST, "first": FIRST, "kills": dict(kills)}
         record("wiki-team", {**figures, "done": dict(sorted(done.items())), "pieces": dict(pieces)})
+
+
+async def keep_evidence(team: WikiTeam, file: Path) -> None:
+    """What everybody did and has: the versions are in the folder beside it."""
+    lines = [*team.events]
+    with anyio.CancelScope(shield=True), anyio.move_on_after(PATIENCE_S):
+        texts, states = await team.editors.do("texts"), await team.editors.do("states")
+        for it in team.documents:
+            path = team.folder / f"{it.name}.md"
+            lines += [f"== {it}", path.read_text() if path.exists() else "no file"]
+            lines += [f"== {who} {states.get(who)}\n{texts.get(who)}" for who in it.editors]
+    await anyio.Path(file).write_text("\n".join(lines))
 
 
 @dataclass(frozen=True)
@@ -191,6 +207,7 @@ async def work(team: WikiTeam, home: TeamHome) -> Counter[str]:
             hit = team.dice.randint(*(FEW_HITS if point in SUGGESTION_POINTS else HITS))
             async with victim(home.database, home.folder, point, hit, home.port) as said:
                 pid = int(said[0].split()[2])
+                team.log("life", pid, point, hit)
                 async with anyio.create_task_group() as life:
                     # Where the point is not reached it dies anywhere. It dies first, and whoever
                     # waits for it hears so: one who went away before would count as after its
@@ -202,6 +219,7 @@ async def work(team: WikiTeam, home: TeamHome) -> Counter[str]:
                     life.cancel_scope.cancel()
                 # A connection that was cut by a busy machine is no death.
                 kill(pid)
+            team.log("death", said)
             hits.update([it.split()[1] for it in said if it.startswith("hit ")] or ["anywhere"])
         over.set()
     return hits

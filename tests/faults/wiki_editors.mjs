@@ -9,7 +9,11 @@ const editors = new Map();
 
 function connect(doc, room) {
   const options = { params: { space }, disableBc: true, maxBackoffTime: 200 };
-  return new WebsocketProvider(`${server}/collab`, encodeURIComponent(room), doc, options);
+  const provider = new WebsocketProvider(`${server}/collab`, encodeURIComponent(room), doc, options);
+  provider.on("connection-close", (event) => {
+    if (event) provider.closed = `${event.code} ${event.reason}`;
+  });
+  return provider;
 }
 
 const commands = {
@@ -42,6 +46,13 @@ const commands = {
   },
   texts() {
     return Object.fromEntries([...editors].map(([name, it]) => [name, it.text.toString()]));
+  },
+  states() {
+    const told = [...editors].map(([name, { provider: it }]) => [
+      name,
+      { room: it.roomname, connected: it.wsconnected, synced: it.synced, closed: it.closed },
+    ]);
+    return Object.fromEntries(told);
   },
   synced() {
     return [...editors.values()].every((it) => it.provider.synced);

@@ -7,12 +7,14 @@ may come between its steps, it takes a moment there.
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 Pause = Callable[[], None]
+ProgramWay = Callable[[Path, str, Pause, random.Random], None]
 PATIENCE_S = 30.0
 """A file that is away for longer does not come back: who waited on would never end."""
+STOPPED_S = 4.0
 
 
 def append(file: Path, word: str, pause: Pause, _: random.Random) -> None:
@@ -70,12 +72,19 @@ def back_up(file: Path, word: str, pause: Pause, dice: random.Random) -> None:
         opened.write(body)
 
 
+def put_aside(file: Path, word: str, _: Pause, dice: random.Random) -> None:
+    """The same of a program that is stopped in between, for longer than a missing file is waited
+    for: it counts as removed, and comes back."""
+    pauses = iter((0, STOPPED_S))
+    back_up(file, word, lambda: time.sleep(next(pauses)), dice)
+
+
 WAYS = (append, rewrite, patch, replace, back_up)
 
 
-def write(file: Path, word: str, dice: random.Random) -> str:
+def write(file: Path, word: str, dice: random.Random, ways: Sequence[ProgramWay] = WAYS) -> str:
     """One of the ways, with moments of up to 20 ms; how it is called."""
-    way = dice.choice(WAYS)
+    way = dice.choice(ways)
     way(file, word, lambda: time.sleep(dice.choice((0, 0.002, 0.02))), dice)
     return way.__name__
 

@@ -21,11 +21,13 @@ import orjson
 from anyio.to_thread import run_sync
 
 from scripts.node import TOOLS, node
-from tests.faults.wiki_programs import PATIENCE_S, write
+from tests.faults.wiki_programs import PATIENCE_S, WAYS, put_aside, write
 
 PROGRAM = Path(__file__).with_name("wiki_editors.mjs")
 WORD = re.compile(r"([a-z]\d+);")
 LINES = 10
+MAX_LOGGED = 2_000
+PUT_ASIDE = 0.1
 PROMPT_S = 5.0
 """A program is promised that nothing is lost if it writes so soon after it read: half of the time
 that these servers keep a replaced file. A machine can stop it for longer."""
@@ -110,6 +112,9 @@ class WikiTeam:
     documents: list[WikiDocumentLog]
     tried: set[str] = field(default_factory=set[str])
     done: dict[str, int] = field(default_factory=dict[str, int])
+    events: list[str] = field(default_factory=list[str])
+    """What everybody did, in order: who wants to know how a word was lost needs it."""
+    _begun: float = field(default_factory=time.monotonic)
 
     @property
     def space(self) -> str:
@@ -123,9 +128,14 @@ class WikiTeam:
     def count(self, what: str) -> None:
         self.done[what] = self.done.get(what, 0) + 1
 
+    def log(self, *what: object) -> None:
+        self.events.append(f"{time.monotonic() - self._begun:8.3f} {' '.join(map(str, what))}")
+
     async def call(self, tool: str, **asked: Any) -> dict[str, Any] | None:
         """None where it was refused."""
+        self.log("ask", tool, asked)
         answer = await self.http.post(f"/api/v1/wiki/{tool}", json={"space": self.space, **asked})
+        self.log("answer", tool, answer.status_code, answer.text[:MAX_LOGGED])
         # A document that was renamed meanwhile, a version that is another by now, a piece whose
         # text changed, a history that a killed server left locked.
         assert answer.status_code in (200, 404, 409, 503), (tool, answer.text)
@@ -139,6 +149,7 @@ class WikiTeam:
         asked = {"name": self.dice.choice(it.editors), "at": self.dice.randrange(1000)}
         if await self.editors.do("type", word=f"{word};", **asked):
             it.note({word}, rollbacks)
+            self.log("typed", word, it.name, asked)
             self.count("typed")
         await anyio.sleep(self.dice.choice((0, 0.02, 0.3)))
 
@@ -200,6 +211,7 @@ class WikiTeam:
 
     async def follow(self, it: WikiDocumentLog, name: str) -> None:
         it.name = name
+        self.log("moved", it.name)
         for editor in it.editors:
             await self.editors.do("move", name=editor, room=name)
 
@@ -215,6 +227,7 @@ class WikiTeam:
         if shown.status_code != 200:
             return
         words = {*words_of(shown.json()["text"])}
+        self.log("rollback", it.name, sha, sorted(words))
         it.rollbacks += 1
         try:
             done = await self.call("rollback_to_version", docName=it.name, commitSha=sha)
@@ -232,7 +245,10 @@ class WikiTeam:
             if not it.is_settled:
                 return
             rollbacks, began = it.rollbacks, time.monotonic()
-            way = await run_sync(write, file, word, self.dice)
+            self.log("program", word, file.name)
+            ways = (put_aside,) if self.dice.random() < PUT_ASIDE else WAYS
+            way = await run_sync(write, file, word, self.dice, ways)
+            self.log("program", word, "done", way)
             if time.monotonic() - began > PROMPT_S:
                 it.overwrite()
                 self.count("programs that the machine stopped")

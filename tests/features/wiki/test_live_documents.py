@@ -7,6 +7,10 @@ import anyio
 import pycrdt
 import pytest
 
+from pecia.adapters.git.repository import HistoryRepository
+from pecia.features.wiki.live.cleanup import LiveCleanup
+from pecia.features.wiki.live.flush import LiveFlusher
+from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.kernel.identity.caller import Caller
 from tests.conftest import VISIT
 from tests.features.wiki.conftest import Served, Space
@@ -321,6 +325,53 @@ async def test_what_was_typed_into_a_file_that_a_program_removed_is_kept(plan: S
     assert [it["message"] for it in versions][:2] == ["delete: plan", "wip: plan"]
     await plan.value("rollback_to_version", docName="plan", commitSha=versions[1]["sha"])
     assert "First precious line." in plan.read("plan.md")
+
+
+@pytest.mark.parametrize("typed", ["", " late"])
+async def test_a_file_that_comes_back_goes_on_with_what_was_typed(plan: Space, typed: str) -> None:
+    """As with a checkout, or a program that syncs folders: nobody has to begin anew."""
+    file = plan.folder / "plan.md"
+    async with ana_at(plan) as ana:
+        ana.type_after("First", " precious")
+        await ana.saved()
+        file.unlink()
+        assert (await ana.until_closed())[0] == 4404
+    plan.write({"plan.md": PAGE.replace("Last line", "Last line, by a program")})
+    whole = PAGE.replace("First", f"First{typed} precious")
+    whole = whole.replace("Last line", "Last line, by a program")
+    back = LiveEditor(ana.doc)
+    if typed:
+        back.type_after("First", typed)
+        back.drop()
+    async with ana_at(plan, hand=back):
+        await back.until_text(lambda it: it == whole)
+        await eventually(plan, "plan.md", whole)
+
+
+async def test_a_file_that_comes_back_has_what_was_typed_also_where_nobody_has_it_open(
+    plan: Space,
+) -> None:
+    async with ana_at(plan) as ana:
+        ana.type_after("First", " precious")
+        await ana.saved()
+        (plan.folder / "plan.md").unlink()
+        await ana.until_closed()
+    plan.write({"plan.md": PAGE})
+    store = plan.served.app.store
+    flusher = LiveFlusher(SpaceRecovery(store, HistoryRepository.open))
+    await LiveCleanup(store, flusher).run_once(left_s=0)
+    await eventually(plan, "plan.md", PAGE.replace("First", "First precious"))
+
+
+async def test_a_document_that_a_tool_makes_where_one_was_removed_is_another(plan: Space) -> None:
+    async with ana_at(plan) as ana:
+        ana.type_after("First", " precious")
+        await ana.saved()
+        (plan.folder / "plan.md").unlink()
+        await ana.until_closed()
+    await plan.value("write_document", docName="plan", markdown="New.\n", position="replace")
+    async with ana_at(plan) as fresh:
+        assert fresh.text == "New.\n"
 
 
 @pytest.mark.requirement("wiki.attribution.agent", "wiki.attribution.person")

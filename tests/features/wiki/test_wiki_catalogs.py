@@ -40,3 +40,34 @@ async def test_a_change_is_in_the_catalog_with_the_next_look(served: Served, spa
 
 def catalog(space: Space) -> str:
     return space.read(INDEX) if (space.folder / INDEX).exists() else ""
+
+
+async def test_a_document_has_one_title_everywhere(space: Space) -> None:
+    body = "words\n\n# Key *costs*\n\nback to [[t/both]] and [[t/none]]\n"
+    space.write(
+        {
+            "t/http-key-costs.md": body,
+            "t/both.md": "---\ntitle: Own\n---\n# Heading\n\nsee [[t/http-key-costs]]\n",
+            "t/none.md": "words\n",
+            "r/ruled.md": "# Heading\n\nwords\n",
+        }
+    )
+    rule = {"match": "r/**", "frontmatter": {"title": "Rule"}}
+    await space.value("set_folder_rule", rules=[rule])
+    titles = {
+        "t/http-key-costs.md": "Key costs",
+        "t/both.md": "Own",
+        "t/none.md": "none",
+        "r/ruled.md": "Rule",
+    }
+    for path, title in titles.items():
+        read = await space.ask("read_document", path=path)
+        assert (read.value["title"], read.text.splitlines()[0]) == (title, f"## {title}")
+        listed = await space.value("exec", command=f"cat {path}")
+        found = {it["path"]: it["title"] for it in listed["enrichedPaths"]}
+        assert found[path] == (None if title == "none" else title)
+    hits = (await space.value("search", query="words"))["results"]
+    assert {it["path"]: it["title"] for it in hits} == {
+        **{it: titles[it] for it in ("t/http-key-costs.md", "r/ruled.md")},
+        "t/none.md": None,
+    }

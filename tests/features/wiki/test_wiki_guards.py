@@ -160,3 +160,14 @@ async def test_a_rename_changes_no_locked_document(space: Space) -> None:
     space.write({".pecia/config.yml": ""})
     await space.value("rename_document", docName="a", newDocName="z")
     assert space.read("law/b.md") == "[[z]]\n"
+
+
+async def test_a_document_that_is_created_needs_no_position_and_one_that_exists_is_appended_to(
+    space: Space,
+) -> None:
+    await space.value("write_document", docName="new", markdown="one\n")
+    assert space.read("new.md") == "one\n"
+    await space.value("write_document", docName="new", markdown="two\n")
+    assert space.read("new.md") == "one\n\ntwo\n"
+    await space.value("write_documents", documents=[{"docName": "other", "markdown": "x\n"}])
+    assert space.read("other.md") == "x\n"

@@ -4,6 +4,7 @@ What its ignore files leave out stays out: the wiki shows no document that they 
 must not find its words.
 """
 
+import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from pecia.features.wiki.feature import WikiRemotes, wiki_feature
 from pecia.features.wiki.history.port import VersionRepository
 from pecia.features.wiki.remote.port import RemoteAccess, RemoteAddress, RemoteCopy
 from pecia.features.wiki.settings import WikiSettings
+from pecia.features.wiki.storage.folder_claim import FolderClaims, Installation
 from pecia.features.wiki.storage.roots import SpaceRoots, require_open
 from pecia.features.wiki.storage.scan import load_ignore_rules
 from pecia.kernel.corpus.connector import ListedFile, ListingEntry, OriginalFile, SkippedFile
@@ -42,7 +44,7 @@ def build_wiki(context: FeatureContext) -> Feature:
         context.corpus,
         context.settings.part(WikiSettings),
         open_history,
-        build_space_roots(context.store),
+        build_space_roots(context.store, _folder_claims(context)),
         WikiRemotes(_remote_access(context), Confirmations(context.store, context.keyring)),
     )
 
@@ -83,13 +85,21 @@ def _remote_access(context: FeatureContext) -> RemoteAccess:
     return RemoteAccess(remotes.open, remotes)
 
 
-def build_space_roots(store: Store) -> SpaceRoots:
+def _folder_claims(context: FeatureContext) -> FolderClaims:
+    kernel = context.settings.kernel
+    home = Path(os.path.realpath(kernel.home))
+    return FolderClaims(
+        Installation(context.store, home, has_own_cluster=kernel.database_url is None)
+    )
+
+
+def build_space_roots(store: Store, claims: FolderClaims | None = None) -> SpaceRoots:
     """Where tenants may have spaces, as their operator says now."""
 
     async def roots_of(tenant_id: UUID) -> Sequence[Path]:
         return (await load_allowlist(store, tenant_id)).space_roots
 
-    return SpaceRoots(store, roots_of)
+    return SpaceRoots(store, roots_of, claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +110,15 @@ class SpaceFolderCheck:
 
     async def admit(self, tenant_id: UUID, folder: str) -> str:
         return await self.roots.admit(tenant_id, folder)
+
+    async def resolve(self, folder: str) -> str:
+        return await run_sync(os.path.realpath, folder)
+
+    async def claim(self, folder: str) -> None:
+        await self.roots.claim(folder)
+
+    async def release(self, folder: str) -> None:
+        await self.roots.release(folder)
 
     async def require(self, folder: str) -> None:
         """Refuse what is not there, no folder, or closed to this server."""

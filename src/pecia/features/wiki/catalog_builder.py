@@ -63,7 +63,7 @@ def _render_catalogs(
         if name not in facts or name in templates:
             continue
         found = build_card(facts[name], match_folder_defaults(config.folders, path))
-        title = found.title or facts[name].heading or name.rpartition("/")[2]
+        title = found.title or name.rpartition("/")[2]
         articles.append(CatalogEntry(path, title, found.description, found.tags))
     folders = list_folders(articles)
     given = {it: match_folder_defaults(config.folders, it) for it in folders if it}

@@ -22,7 +22,6 @@ from pecia.features.wiki.settings import WikiSettings
 from pecia.features.wiki.skills import WikiSkills
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.storage.roots import SpaceRoots
-from pecia.features.wiki.sync import SpaceSync
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.feature import Feature
 from pecia.kernel.settings.account import expand_user
@@ -97,7 +96,7 @@ def wiki_feature(
         skills=WikiSkills(it).list_skills,
         routes=page_routes(it),
         sockets=(live.socket(),),
-        lifespan=partial(_lifespan, live, it.sync),
+        lifespan=partial(_lifespan, live, it),
         services=(roots, reconciler),
         background_tasks=(
             CatalogMaintenance(store, it.sync, roots).run,
@@ -108,9 +107,11 @@ def wiki_feature(
 
 
 @asynccontextmanager
-async def _lifespan(live: LiveServer, sync: SpaceSync) -> AsyncGenerator[None]:
+async def _lifespan(live: LiveServer, wiki: Wiki) -> AsyncGenerator[None]:
     try:
-        async with sync.work.lifespan(), live.lifespan():
+        async with wiki.sync.work.lifespan(), live.lifespan():
             yield
     finally:
-        sync.close()
+        wiki.sync.close()
+        if wiki.roots.claims is not None:
+            wiki.roots.claims.close()

@@ -4,12 +4,15 @@ Untrusted YAML and Markdown may take long for their size, and a thread cannot be
 documents are parsed inline: cheaper than a round trip to a worker.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
 
 import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.document import (
     decode_any_charset,
@@ -28,6 +31,8 @@ from pecia.kernel.text.canonical import build_canonical_text
 
 MAX_INLINE_BYTES = 8_000
 MAX_WHOLE_BYTES = 1_000_000
+BATCH_DOCUMENTS = 250
+"""Of many documents: enough for a statement to be cheap, few enough that none waits for all."""
 PARSE_TIMEOUT_S = 30.0
 """For one document in the background. A call's own deadline may be shorter."""
 
@@ -55,7 +60,7 @@ async def parse_document(
 async def parse_body(place: SpaceLocation, path: str, body: bytes) -> ParsedBody:
     """The same of a text that is not a file yet."""
     key = place.key(path)
-    if len(body) <= MAX_INLINE_BYTES:
+    if _is_inline(body):
         return extract_document(key, body)
     try:
         with anyio.fail_after(PARSE_TIMEOUT_S):
@@ -67,6 +72,50 @@ async def parse_body(place: SpaceLocation, path: str, body: bytes) -> ParsedBody
         return _unparsed_text("timeout", reason), None
     except (PayloadTooLarge, Unavailable) as error:
         return _unparsed_text("crashed", error.message), None
+
+
+@asynccontextmanager
+async def parse_ahead(
+    place: SpaceLocation, bodies: Mapping[str, bytes]
+) -> AsyncGenerator[AsyncIterable[Mapping[str, ParsedBody]]]:
+    """Many documents in batches, parsed and cut while the caller does something else: a rename
+    writes a thousand files meanwhile, and stores one batch while the next is cut."""
+    send, receive = anyio.create_memory_object_stream[Mapping[str, ParsedBody]](len(bodies))
+    failure: Exception | None = None
+    async with anyio.create_task_group() as tasks, receive:
+        tasks.start_soon(_parse_batches, place, bodies, send)
+        try:
+            yield receive
+        except Exception as error:  # noqa: BLE001 - raised below: not as a group of this task's
+            failure = error
+        tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def _parse_batches(
+    place: SpaceLocation,
+    bodies: Mapping[str, bytes],
+    send: MemoryObjectSendStream[Mapping[str, ParsedBody]],
+) -> None:
+    async with send:
+        paths = [*bodies]
+        for start in range(0, len(paths), BATCH_DOCUMENTS):
+            batch = {it: bodies[it] for it in paths[start : start + BATCH_DOCUMENTS]}
+            keys = {it: place.key(it) for it, body in batch.items() if _is_inline(body)}
+            found = await run_sync(_cut_all, {keys[it]: batch[it] for it in keys})
+            parsed = {path: found[keys[path]] for path in keys}
+            large = {it: body for it, body in batch.items() if it not in keys}
+            parsed |= {it: await parse_body(place, it, body) for it, body in large.items()}
+            await send.send(parsed)
+
+
+def _cut_all(bodies: Mapping[str, bytes]) -> dict[str, ParsedBody]:
+    return {key: _cut_document(key, body) for key, body in bodies.items()}
+
+
+def _is_inline(body: bytes) -> bool:
+    return len(body) <= MAX_INLINE_BYTES
 
 
 async def parse_large_metadata(

@@ -16,6 +16,11 @@ SELECT coalesce((config ->> 'confined')::boolean, false) FROM kernel.source
 -- name: visible_keys
 SELECT key FROM kernel.file WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s;
 
+-- name: spaces_with_file
+-- Which of these files the caller sees, one per space.
+SELECT source_id FROM unnest(%(source_ids)s::text[], %(keys)s::text[]) AS wanted (source_id, key)
+  JOIN kernel.file USING (source_id, key) WHERE tenant_id = kernel.tenant() GROUP BY source_id;
+
 -- name: may_write
 SELECT kernel.may_write(%(source_id)s, %(key)s);
 
@@ -29,6 +34,11 @@ SELECT key FROM unnest(%(keys)s::text[]) AS key WHERE NOT kernel.may_write(%(sou
 -- name: lock_space
 -- Advisory lock: one writer per space across processes, until its transaction ends.
 SELECT pg_advisory_xact_lock(hashtextextended('wiki ' || %(tenant_id)s || ' ' || %(source_id)s, 0));
+
+-- name: database_id
+-- A database that was restored from a backup is another one.
+SELECT (SELECT system_identifier FROM pg_control_system()) || '.' || oid
+  FROM pg_database WHERE datname = current_database();
 
 -- name: this_transaction
 SELECT pg_current_xact_id()::text;

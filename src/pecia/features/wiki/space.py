@@ -21,7 +21,7 @@ from pecia.features.wiki.config.merge import EffectiveConfig
 from pecia.features.wiki.core.document import decode_any_charset
 from pecia.features.wiki.core.graph import LinkGraph, build_link_graph
 from pecia.features.wiki.core.metadata import DocumentMetadata
-from pecia.features.wiki.core.names import EXTENSIONS, parse_document_name
+from pecia.features.wiki.core.names import EXTENSIONS, parse_document_name, split_extension
 from pecia.features.wiki.history.history import SpaceHistory
 from pecia.features.wiki.history.port import OpenVersions
 from pecia.features.wiki.live.flush import LiveFlusher
@@ -34,6 +34,7 @@ from pecia.features.wiki.storage.roots import SpaceRoots
 from pecia.features.wiki.store import (
     SQL,
     Space,
+    SpaceAmbiguous,
     SpaceLocation,
     SpaceSelector,
     find_session_space,
@@ -42,7 +43,14 @@ from pecia.features.wiki.store import (
 )
 from pecia.features.wiki.sync import SpaceSync, SyncedScan, WikiDocument
 from pecia.kernel.corpus.search.search import Corpus
-from pecia.kernel.errors import InvalidFormat, Json, NotFound, Unavailable, Unprocessable
+from pecia.kernel.errors import (
+    InvalidFormat,
+    Json,
+    NotFound,
+    PeciaError,
+    Unavailable,
+    Unprocessable,
+)
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.store.store import Store
@@ -52,6 +60,8 @@ from pecia.kernel.text.links.resolver import WIKI_RULES, LinkRules
 from pecia.kernel.tool.call import Call
 
 MAX_CACHED_GRAPHS = 8
+MAX_SEARCHED_SPACES = 50
+"""Of several spaces, those in which a document is looked for whose space was not named."""
 ANSWER_S = 5.0
 """Time left of a call's deadline when it stops waiting for the first graph, and says so."""
 
@@ -229,22 +239,36 @@ class Wiki:
     _names: tuple[LayeredDict[str, WikiDocument], NameIndex] | None = None
 
     def __post_init__(self) -> None:
-        self.recovery = SpaceRecovery(self.store, self.versions)
+        self.recovery = SpaceRecovery(self.store, self.versions, claims=self.roots.claims)
         self.sync = SpaceSync(self.store, queue=self.recovery.queue)
         self.flusher = LiveFlusher(self.recovery, self.roots)
         self._graphs = OrderedDict()
 
-    async def open_early(self, call: Call, cwd: str | None, space: str | None) -> OpenSpace:
+    async def open_early(
+        self, call: Call, cwd: str | None, space: str | None, document: str | None = None
+    ) -> OpenSpace:
         """The same, for tools that read: after a start the files alone, before all are indexed."""
-        return await self.open(call, cwd, space, wait_s=self.start_wait_s)
+        return await self.open(call, cwd, space, document, wait_s=self.start_wait_s)
 
     async def open(
-        self, call: Call, cwd: str | None, space: str | None, *, wait_s: float | None = None
+        self,
+        call: Call,
+        cwd: str | None,
+        space: str | None,
+        document: str | None = None,
+        *,
+        wait_s: float | None = None,
     ) -> OpenSpace:
-        """The space that the caller means, freshly synced."""
+        """The space that the caller means, freshly synced. Where it must be named, the error names
+        the one that has this document."""
         async with self.store.reading(call.caller) as tx:
-            found = await self._find_space(tx, call, cwd, space)
             stored = await self.configs.load_stored(tx, call.caller)
+            try:
+                found = await self._find_space(tx, call, cwd, space)
+            except SpaceAmbiguous as error:
+                if document is None:
+                    raise
+                raise await self._rank_spaces(tx, call, error, document, stored) from None
         found = await self._with_real_folder(call, found)
         # Together: each visit to a thread costs as much as what is read there.
         project = await run_sync(_look_at_project, self.configs, found.folder, stored)
@@ -308,6 +332,35 @@ class Wiki:
         if cwd is None and name is None:
             return await find_session_space(tx, SpaceSelector.from_session(call.session))
         return await find_space(tx, cwd, name)
+
+    async def _rank_spaces(
+        self,
+        tx: Transaction,
+        call: Call,
+        error: SpaceAmbiguous,
+        document: str,
+        stored: str | None,
+    ) -> SpaceAmbiguous:
+        """The error with the spaces first in which the caller sees this document."""
+        name = split_extension(document)[0]
+        wanted: list[tuple[str, str]] = []
+        names: dict[str, str] = {}
+        for one in error.spaces[:MAX_SEARCHED_SPACES]:
+            try:
+                space = await self._with_real_folder(call, await find_space(tx, None, one))
+                project = await run_sync(_look_at_project, self.configs, space.folder, stored)
+            except PeciaError:
+                # A space that cannot be opened now is no place to send anybody.
+                continue
+            names[space.source_id] = one
+            # A document is named from the content folder, or from the project.
+            leads = {project.prefix, ""}
+            wanted += [(space.source_id, f"{it}{name}{end}") for it in leads for end in EXTENSIONS]
+        source_ids, keys = [it for it, _ in wanted], [key for _, key in wanted]
+        rows = await tx.fetch_all(SQL["spaces_with_file"], source_ids=source_ids, keys=keys)
+        having = sorted(names[row["source_id"]] for row in rows)
+        ranked = [*having, *(it for it in error.spaces if it not in having)]
+        return SpaceAmbiguous(ranked, document if len(having) == 1 else None)
 
     async def _with_real_folder(self, call: Call, found: Space) -> Space:
         folder = await self.roots.resolve_folder(
@@ -389,7 +442,7 @@ class Wiki:
             self._graphs.move_to_end(seen)
             return kept.graph
         before = kept.documents if kept is not None else LayeredDict[str, WikiDocument]()
-        differing = documents.differing(before)
+        differing = documents.changed_keys(before)
         news = [documents[it] for it in differing if it in documents]
         facts = await opened.load_metadata_of(news)
         gone = [it for it in differing if it not in documents]

@@ -8,6 +8,7 @@ repeated: a crash at any of them is settled by the next call.
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from anyio.to_thread import run_sync
 
@@ -15,6 +16,7 @@ from pecia.features.wiki.history.history import PreparedVersions, SpaceHistory, 
 from pecia.features.wiki.history.port import OpenVersions
 from pecia.features.wiki.space_queue import SpaceQueue
 from pecia.features.wiki.storage import disk, journal
+from pecia.features.wiki.storage.folder_claim import FolderClaims
 from pecia.features.wiki.storage.journal import (
     JournaledFile,
     JournaledMove,
@@ -56,6 +58,7 @@ class SpaceRecovery:
     store: Store
     versions: OpenVersions
     queue: SpaceQueue = field(default_factory=SpaceQueue)
+    claims: FolderClaims | None = None
 
     def history(self, place: SpaceLocation) -> SpaceHistory:
         return SpaceHistory(place.project, place.prefix, self.versions)
@@ -70,7 +73,10 @@ class SpaceRecovery:
     ) -> str:
         """Journal a write before it changes a file; returns its transaction."""
         transaction = str(await tx.fetch_value(SQL["this_transaction"]))
-        entry = WriteJournal(transaction, moves, files, versions)
+        installation = await self._load_installation()
+        if self.claims is not None:
+            await run_sync(partial(self.claims.claim, place.project, installation, makes=True))
+        entry = WriteJournal(transaction, moves, files, versions, installation)
         await run_sync(journal.write_journal, place.project, place.prefix, entry)
         return transaction
 
@@ -124,9 +130,7 @@ class SpaceRecovery:
         found = await run_sync(journal.read_journal, place.project, place.prefix)
         if found is None:
             return await self._reject(place)
-        is_finished = bool(
-            await tx.fetch_value(SQL["was_committed"], transaction=found.transaction)
-        )
+        is_finished = await self._is_finished(tx, place, found)
         settle = check_finished if is_finished else roll_back
         outcome = await run_sync(settle, place.root, found)
         if found.moves and not is_finished:
@@ -134,6 +138,19 @@ class SpaceRecovery:
         if outcome.touched or not is_finished:
             report_outcome(place.source_id, found, outcome, is_finished=is_finished)
         return SettledFiles(found, is_finished, outcome)
+
+    async def _is_finished(
+        self, tx: Transaction, place: SpaceLocation, found: WriteJournal
+    ) -> bool:
+        if found.installation in ("", await self._load_installation()):
+            asked = {"transaction": found.transaction}
+            return bool(await tx.fetch_value(SQL["was_committed"], **asked))
+        # Of an installation that served the folder before: its store cannot be asked. What it
+        # committed is whole on disk.
+        return not (await run_sync(check_finished, place.root, found)).touched
+
+    async def _load_installation(self) -> str:
+        return await self.claims.installation.load_id() if self.claims else ""
 
     async def _restore_links(
         self, place: SpaceLocation, found: WriteJournal, outcome: RecoveryOutcome

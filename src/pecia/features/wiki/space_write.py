@@ -28,7 +28,13 @@ from pecia.features.wiki.live.draft import LiveDraft, build_draft
 from pecia.features.wiki.live.file_swap import record_live_version, store_edits
 from pecia.features.wiki.live.limits import LiveLimits
 from pecia.features.wiki.live.store import CallerLiveRows, LiveRows, SystemLiveRows
-from pecia.features.wiki.parse import MAX_WHOLE_BYTES, ParsedBody, parse_body
+from pecia.features.wiki.parse import (
+    BATCH_DOCUMENTS,
+    MAX_WHOLE_BYTES,
+    ParsedBody,
+    parse_ahead,
+    parse_body,
+)
 from pecia.features.wiki.space import OpenSpace, Wiki
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
@@ -295,22 +301,34 @@ class SpaceWrite:
         root, place = self.scope.root, self.scope.location
         bodies = {path: body for path, (body, _) in files.items() if body is not None}
         swaps = [(path, body, files[path][1]) for path, body in bodies.items()]
-        stamps = await run_sync(disk.replace_many, root, swaps)
         documents = {path: body for path, body in bodies.items() if split_extension(path)[1]}
-        self.written = {path: (stamps[path], body) for path, body in documents.items()}
-        rows: list[tuple[FileMetadata, ExtractedText]] = []
-        for path, body in documents.items():
-            text, metadata = await self._parse(path, body)
-            author = with_writer(text.extractor, [self.scope.writer])
-            facts = document_facts(place.source_id, place.key(path), stamps[path])
-            rows.append((facts, replace(text, extractor=author)))
-            self.scope.wiki.sync.record_metadata(place, path, stamps[path], metadata)
-        # Few statements for all of them: a rename may rewrite the links of thousands.
-        await texts.put_many(self.tx, rows, tenant_id=self.scope.tenant_id)
+        if len(documents) <= BATCH_DOCUMENTS:
+            stamps = await run_sync(disk.replace_many, root, swaps)
+            self.written = {path: (stamps[path], body) for path, body in documents.items()}
+            await self._put({it: await self._parse(it, body) for it, body in documents.items()})
+        else:
+            # A rename may rewrite the links of thousands.
+            async with parse_ahead(place, documents) as batches:
+                stamps = await run_sync(disk.replace_many, root, swaps)
+                self.written = {path: (stamps[path], body) for path, body in documents.items()}
+                async for parsed in batches:
+                    await self._put(parsed)
         for path, (body, was) in files.items():
             if body is None and was is not None:
                 await run_sync(disk.remove_known, root, path, was)
                 await self._remove_text(path)
+
+    async def _put(self, parsed: Mapping[str, ParsedBody]) -> None:
+        """Store the texts of documents that were written, in few statements."""
+        place = self.scope.location
+        rows: list[tuple[FileMetadata, ExtractedText]] = []
+        for path, (text, metadata) in parsed.items():
+            stamp, _ = self.written[path]
+            author = with_writer(text.extractor, [self.scope.writer])
+            facts = document_facts(place.source_id, place.key(path), stamp)
+            rows.append((facts, replace(text, extractor=author)))
+            self.scope.wiki.sync.record_metadata(place, path, stamp, metadata)
+        await texts.put_many(self.tx, rows, tenant_id=self.scope.tenant_id)
 
     async def _parse_early(self, path: str, body: bytes) -> None:
         """Begin to parse a very large document in the workers, while its version, its journal and
@@ -355,6 +373,10 @@ class SpaceWrite:
         if row is None:
             return None
         files = DocumentFiles(self.scope.location, path)
+        if row.is_gone and await files.read() is None:
+            # Whoever writes here makes another document.
+            await self._rows.end(path)
+            return None
         row, copies = await resolve_swap(self._rows, row, files)
         mine = build_draft(row, await self._rows.changes(row), copies)
         try:

@@ -108,6 +108,23 @@ async def find_space(tx: Transaction, cwd: str | None, name: str | None) -> Spac
     )
 
 
+class SpaceAmbiguous(MissingField):
+    """There are several spaces, and none is named."""
+
+    def __init__(self, spaces: Sequence[str], document: str | None = None) -> None:
+        """The first is the one to try; `document` is given if it alone has that document."""
+        shown = ", ".join(spaces[:MAX_NAMED_SPACES])
+        shown += ", …" if len(spaces) > MAX_NAMED_SPACES else ""
+        where = "or another of them" if document is None else f"which has {document[:200]!r}"
+        super().__init__(
+            f'Field "space" is required: there are several: {shown}',
+            field="space",
+            allowed=[*spaces],
+            hint=f'Call it again with "space": "{spaces[0]}", {where}.',
+        )
+        self.spaces = spaces
+
+
 def _select_row(
     rows: Sequence[dict[str, Any]], cwd: str | None, name: str | None
 ) -> dict[str, Any]:
@@ -132,14 +149,7 @@ def _select_row(
             hint="pecia start FOLDER serves one; on a server an administrator adds one: "
             "pecia space add FOLDER",
         )
-    names = [str(it["name"]) for it in found]
-    some = ", ".join(names[:MAX_NAMED_SPACES]) + (", …" if len(names) > MAX_NAMED_SPACES else "")
-    raise MissingField(
-        f'Field "space" is required: there are several: {some}',
-        field="space",
-        allowed=[*names],
-        hint=f'Call it again with "space": "{names[0]}", or another of them.',
-    )
+    raise SpaceAmbiguous([str(it["name"]) for it in found])
 
 
 def _enclosing_spaces(rows: Sequence[dict[str, Any]], cwd: str) -> list[dict[str, Any]]:

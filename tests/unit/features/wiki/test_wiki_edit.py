@@ -3,12 +3,16 @@
 import pytest
 
 from pecia.features.wiki.core.edit import (
+    Position,
     Replacement,
     apply_replacement,
     apply_write,
+    count_occurrences,
 )
 from pecia.features.wiki.core.suggest import find_parent_candidates
 from pecia.features.wiki.core.summary import parse_summary
+from pecia.features.wiki.core.text.frontmatter import patch_frontmatter
+from pecia.features.wiki.core.text.section import write_section
 from pecia.kernel.errors import Conflict, InvalidInput, NotFound
 from pecia.kernel.text.links.name_index import NameIndex
 
@@ -105,3 +109,36 @@ def test_documents_that_speak_for_the_folders_above_could_link_to_a_new_one() ->
     assert found == ["a/b/README", "a/b/b", "a/index"]
     assert find_parent_candidates("README", NameIndex.of(names)) == ["index"]
     assert find_parent_candidates("z/new", NameIndex.of([])) == []
+
+
+CRLF = "---\r\ntitle: T\r\n---\r\n# A\r\n\r\na.\r\n\r\n## B\r\n\r\nb.\r\n"
+
+
+def ends(text: str) -> tuple[int, int]:
+    return text.count("\n"), text.count("\r\n")
+
+
+def test_a_line_end_of_the_text_to_find_is_also_crlf() -> None:
+    done = apply_replacement(CRLF, Replacement("a.\n\n## B", "new\nlines\n\n## C"))
+    assert done.text == CRLF.replace("a.\r\n\r\n## B", "new\r\nlines\r\n\r\n## C")
+    assert done.text[done.offsets[0] :].startswith("new")
+    at = CRLF.index("a.")
+    placed = Replacement("a.\n\n## B", "x", offset=at)
+    assert apply_replacement(CRLF, placed).text == CRLF.replace("a.\r\n\r\n## B", "x")
+    assert count_occurrences(CRLF, "\n\n") == 3
+    # And the other way round, for programs that send CRLF.
+    assert apply_replacement("a\nb\n", Replacement("a\r\nb", "c")).text == "c\n"
+    # Lines that end differently stay so.
+    assert apply_replacement("a\r\nb\nc\n", Replacement("b\nc", "d\ne")).text == "a\r\nd\ne\n"
+
+
+@pytest.mark.parametrize("where", ["append", "prepend", "replace"])
+def test_what_is_written_has_the_line_ends_of_the_document(where: Position) -> None:
+    for text in (
+        apply_write(CRLF, "one\ntwo\n", where),
+        write_section(CRLF, "B", "one\ntwo\n", where),
+        patch_frontmatter(CRLF, {"tags": ["a", "b"], "title": "Another", "more": {"deep": 1}}),
+        patch_frontmatter("# A\r\n\r\na.\r\n", {"title": "T", "tags": ["a"]}),
+    ):
+        lines, crlf = ends(text)
+        assert lines == crlf, text

@@ -90,7 +90,7 @@ def _read_file(path: Path) -> str:
 
 
 def _write_project(folder: Path, was: str, text: str) -> None:
-    known = _known(folder, PROJECT_FILE)
+    known = _read_if_there(folder, PROJECT_FILE)
     # Without a file of its own, the project uses the imported one.
     if read_project(folder) != was:
         raise Collision(f"{PROJECT_FILE} was changed meanwhile; read it again", path=PROJECT_FILE)
@@ -104,13 +104,13 @@ def _write_user(path: Path, was: str, text: str) -> None:
         raise Unavailable(f"{path.parent}: {error.strerror}") from error
     # The owner's own file: links on its path are the owner's choice.
     folder = path.parent.resolve()
-    known = _known(folder, path.name)
+    known = _read_if_there(folder, path.name)
     if _read_file(path) != was:
         raise Collision(f"{path} was changed meanwhile; read it again", path=path.name)
     disk.replace(folder, path.name, text.encode(), known)
 
 
-def _known(folder: Path, name: str) -> bytes | None:
+def _read_if_there(folder: Path, name: str) -> bytes | None:
     try:
         return disk.read(folder, name)
     except NotFound:

@@ -43,9 +43,10 @@ def match_folder_defaults(rules: Iterable[FolderRule], path: str) -> FolderDefau
 
 
 def build_card(facts: DocumentMetadata, given: FolderDefaults) -> DocumentCard:
-    """The document's own title and description win; folder tags come first."""
+    """The title and description in the frontmatter win; folder tags come first."""
     tags = tuple(dict.fromkeys((*given.tags, *facts.tags)))
-    return DocumentCard(facts.title or given.title, facts.description or given.description, tags)
+    title = facts.find_title(given.title)
+    return DocumentCard(title, facts.description or given.description, tags)
 
 
 def matches_rule(match: str, path: str) -> bool:

@@ -200,11 +200,11 @@ def _in_scope(values: dict[str, Json], scope: ConfigScope) -> dict[str, Json]:
     """Without keys that have no effect in this scope."""
     for path, leaf in LEAVES.items():
         if leaf.scope not in (None, scope) and value_at(values, path)[1]:
-            values = merge_patch(values, _nested(path))
+            values = merge_patch(values, _nest(path))
     return values
 
 
-def _nested(path: ConfigPath) -> dict[str, Json]:
+def _nest(path: ConfigPath) -> dict[str, Json]:
     patch: Json = None
     for key in reversed(path):
         patch = {key: patch}

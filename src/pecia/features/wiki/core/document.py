@@ -77,4 +77,4 @@ def with_title(text: ExtractedText, key: str, metadata: DocumentMetadata) -> Ext
     if text.status == "corrupt":
         return text
     leaf = split_extension(key)[0].rpartition("/")[2]
-    return replace(text, title=metadata.title or metadata.heading or leaf)
+    return replace(text, title=metadata.display_title(leaf))

@@ -1,5 +1,6 @@
 """The text of a document after a write or edit. Pure: all other characters stay."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -15,19 +16,35 @@ def apply_write(old: str | None, given: str, where: Position) -> str:
     """The whole text after a write.
 
     `replace` without frontmatter keeps the old one. Appended text is separated by one blank line,
-    and its own frontmatter is dropped.
+    and its own frontmatter is dropped. What is put into a document has its line ends; a text that
+    replaces all of it has its own.
     """
     if old is None:
         return given
     new = split_document(given)
     was = split_document(old)
+    if where == "replace" and (new.has_block or not was.has_block):
+        return given
+    body = with_line_ends_of(old, new.body)
     if where == "replace":
-        return given if new.has_block or not was.has_block else old[: was.block.end] + new.body
+        return old[: was.block.end] + body
     head = old[: was.block.end]
     if not was.body.strip():
-        return head + new.body
-    first, second = (was.body, new.body) if where == "append" else (new.body, was.body)
+        return head + body
+    first, second = (was.body, body) if where == "append" else (body, was.body)
     return head + join_blocks(first, second, "\r\n" if "\r\n" in old else "\n")
+
+
+def with_line_ends_of(text: str, given: str) -> str:
+    """What is put into a text, with CRLF or LF if all of its lines end so."""
+    ends, pairs = text.count("\n"), text.count("\r\n")
+    if not ends or 0 < pairs < ends:
+        return given
+    return _to_crlf(given) if pairs else given.replace("\r\n", "\n")
+
+
+def _to_crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
 def join_blocks(first: str, second: str, line_end: str) -> str:
@@ -60,44 +77,43 @@ class Replacement:
 
 def apply_replacement(text: str, ask: Replacement) -> EditResult:
     """The text after the replacement."""
-    starts = _select_offsets(text, ask)
+    spans = _select_spans(text, ask)
     boundary = find_body_start(text)
-    for start in starts:
-        if start < boundary:
+    for it in spans:
+        if it.start < boundary:
             raise InvalidInput(
                 "the text to find is in the frontmatter, or overlaps it",
                 field="find",
-                hint="write_document replaces a document with its frontmatter; "
-                "edit_document is for the body.",
+                hint="patch_frontmatter changes its keys, write_document replaces a document with "
+                "its frontmatter; edit_document is for the body.",
             )
     pieces: list[str] = []
     offsets: list[int] = []
     done = 0
-    for start in starts:
-        pieces.append(text[done:start])
+    new = with_line_ends_of(text, ask.replace)
+    for it in spans:
+        pieces.append(text[done : it.start])
         offsets.append(sum(map(len, pieces)))
-        pieces.append(ask.replace)
-        done = start + len(ask.find)
+        pieces.append(_to_crlf(new) if "\r\n" in it.of(text) else new)
+        done = it.end
     return EditResult("".join([*pieces, text[done:]]), tuple(offsets))
 
 
-def _select_offsets(text: str, ask: Replacement) -> list[int]:
+def _select_spans(text: str, ask: Replacement) -> list[Span]:
     low, high = (0, len(text)) if ask.within is None else (ask.within.start, ask.within.end)
     if ask.offset is not None:
-        if (
-            not low <= ask.offset < high
-            or text[ask.offset : ask.offset + len(ask.find)] != ask.find
-        ):
+        there = next(_find_spans(text, ask.find, ask.offset), None)
+        if there is None or there.start != ask.offset or not low <= ask.offset < high:
             raise Conflict(
                 "the document has other text at this offset now", field="offset", got=ask.offset
             )
-        return [ask.offset]
-    found = [it for it in _find_offsets(text, ask.find, low) if it + len(ask.find) <= high]
+        return [there]
+    found = [it for it in _find_spans(text, ask.find, low) if it.end <= high]
     if not found:
         raise NotFound(
             "the document does not contain exactly this text",
             field="find",
-            hint="Read the document again; spaces and line ends count.",
+            hint="Read the document again; spaces and empty lines count.",
         )
     if ask.every:
         return found
@@ -111,11 +127,17 @@ def _select_offsets(text: str, ask: Replacement) -> list[int]:
 
 
 def count_occurrences(text: str, find: str) -> int:
-    return sum(1 for _ in _find_offsets(text, find))
+    return sum(1 for _ in _find_spans(text, find))
 
 
-def _find_offsets(text: str, find: str, start: int = 0) -> Iterator[int]:
+def _find_spans(text: str, find: str, start: int = 0) -> Iterator[Span]:
+    """Where the text is, from the left and without overlaps. A line end is LF or CRLF."""
+    if "\n" in find and ("\r\n" in text or "\r\n" in find):
+        lines = find.replace("\r\n", "\n").split("\n")
+        pattern = re.compile(r"\r?\n".join(map(re.escape, lines)))
+        yield from (Span(*it.span()) for it in pattern.finditer(text, start))
+        return
     at = text.find(find, start)
     while at >= 0:
-        yield at
+        yield Span(at, at + len(find))
         at = text.find(find, at + len(find))

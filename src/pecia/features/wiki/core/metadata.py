@@ -53,14 +53,19 @@ class DocumentMetadata:
     unused_definitions: tuple[Link, ...] = ()
     """Reference definitions that no link uses."""
 
+    def find_title(self, default: str | None = None) -> str | None:
+        """The title in the frontmatter, else `default`, which a folder rule gives, else the first
+        heading: the one rule for all tools, pages and the index."""
+        return self.title or default or self.heading
+
     def display_title(self, name: str) -> str:
         """The title, else the name."""
-        return self.title or self.heading or name
+        return self.find_title() or name
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What a link may call it, beside its name."""
-        named = (self.title or self.heading, *self.aliases)
+        named = (self.find_title(), *self.aliases)
         return tuple(it for it in named if it)
 
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from urllib.parse import unquote
 
 from pecia.kernel.errors import InvalidFormat
 
@@ -25,12 +26,17 @@ def parse_document_name(text: str, field: str = "docName") -> str:
 
 
 def require_new_name(name: str, field: str) -> None:
-    """Refuse a name that looks like another one. Files that have such a name stay readable."""
+    """Refuse a name that looks like another one, or that not every system can have: a space is
+    cloned to other machines. Files that have such a name stay readable and writable."""
     if found := _INVISIBLE.search(name):
         sign = f"U+{ord(found[0]):04X} ({unicodedata.name(found[0], 'a format control')})"
         raise _invalid_name(name, field, f"it must not contain {sign}, which nobody sees")
-    if any(it != it.rstrip() for it in name.split("/")):
+    parts = name.split("/")
+    if any(it != it.rstrip() for it in parts):
         raise _invalid_name(name, field, "no part of it may end in a space, or be only spaces")
+    for part in parts:
+        if why := _find_portability_problem(part):
+            raise _invalid_name(name, field, why)
 
 
 def parse_folder_name(text: str, field: str) -> str:
@@ -70,12 +76,26 @@ def find_path_problem(path: str, *, may_be_ours: bool = False) -> str:
     return ""
 
 
+def _find_portability_problem(part: str) -> str:
+    """What is wrong with a part of a new name on other systems, or nothing."""
+    if part.endswith("."):
+        return "no part of it may end in a dot, which Windows removes"
+    if part.partition(".")[0].rstrip().lower() in _WINDOWS_DEVICES:
+        return f"{part!r} is the name of a device on Windows: no file can have it there"
+    plain = unquote(part)
+    if plain != part and (plain in (".", "..") or "/" in plain or "\\" in plain):
+        return f"{part!r} is a path that is percent-encoded: names are written as they are"
+    return ""
+
+
 def _invalid_name(text: str, field: str, why: str) -> InvalidFormat:
     return InvalidFormat(f"Invalid {field}: {why}", field=field, got=text[:200])
 
 
 _EXTENSION = re.compile(r"(?<=[^/])\.mdx?$", re.IGNORECASE)
 _REFUSED = ("Cc", "Cs")
+_PORTS = (f"{it}{digit}" for it in ("com", "lpt") for digit in "0123456789¹²³")
+_WINDOWS_DEVICES = frozenset(("con", "prn", "aux", "nul", "conin$", "conout$", *_PORTS))
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"

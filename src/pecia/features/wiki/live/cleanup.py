@@ -17,7 +17,7 @@ from pecia.features.wiki.config.files import read_project
 from pecia.features.wiki.config.merge import ConfigTexts, merge_config
 from pecia.features.wiki.config.problem import InvalidConfig
 from pecia.features.wiki.live.flush import LiveFlusher
-from pecia.features.wiki.live.limits import DEBOUNCE_S, RETENTION_DAYS
+from pecia.features.wiki.live.limits import DEBOUNCE_S, GONE_RETENTION_S, RETENTION_DAYS
 from pecia.features.wiki.live.store import SQL
 from pecia.features.wiki.space import content_prefix
 from pecia.features.wiki.store import SpaceLocation
@@ -53,7 +53,7 @@ class LiveCleanup:
     async def forget(self) -> None:
         """Delete what nobody used for long."""
         async with self.store.system() as tx:
-            await tx.execute(SQL["forget_live"], days=RETENTION_DAYS)
+            await tx.execute(SQL["forget_live"], days=RETENTION_DAYS, gone_s=GONE_RETENTION_S)
 
     async def run_once(self, left_s: float = STALE_AFTER_S) -> None:
         """Flush documents that nobody flushed for so long."""

@@ -21,6 +21,7 @@ from pecia.features.wiki.live.draft import LiveDraft, build_draft
 from pecia.features.wiki.live.store import (
     FileBase,
     FileCopy,
+    LiveRow,
     LiveRows,
     SystemLiveRows,
 )
@@ -59,7 +60,7 @@ class FileSwap:
     async def step(self, rows: SystemLiveRows, versions: VersionDraft) -> SwapStep:
         """Do the next step."""
         row = await rows.find(self.files.path)
-        if row is None:
+        if row is None or (row.is_gone and not await self._revive(rows, row)):
             return SwapStep.DONE
         copies = await rows.copies(row)
         self.may_be_written = bool(copies)
@@ -103,13 +104,21 @@ class FileSwap:
     async def _handle_missing(
         self, rows: SystemLiveRows, versions: VersionDraft, mine: LiveDraft
     ) -> SwapStep:
-        """The file counts as deleted if it stays missing."""
+        """The file counts as deleted if it stays missing. A program may write it again, as a
+        checkout does: the history is kept for a while, and what is not in the file with it."""
         self._missed += 1
         if self._missed < MAX_MISSES:
             return SwapStep.WAIT
         await self._record_lost(versions, mine)
-        await rows.end(self.files.path)
+        await rows.hide(mine.row)
         return SwapStep.DONE
+
+    async def _revive(self, rows: SystemLiveRows, row: LiveRow) -> bool:
+        """Go on with a document whose file is there again; False where it is not."""
+        if await self.files.read() is None:
+            return False
+        await rows.revive(row)
+        return True
 
     async def _swap(
         self, rows: SystemLiveRows, versions: VersionDraft, mine: LiveDraft, intent: FileCopy

@@ -72,6 +72,8 @@ class LiveFlusher:
             if row is not None and await _needs_reset(rows, row, most_bytes):
                 await rows.end(path)
                 row = None
+            if row is not None and row.is_gone:
+                await rows.revive(row)
             if row is None:
                 text = _text(path, await run_sync(disk.read, place.root, path))
                 _require_size(text, most_bytes)

@@ -16,6 +16,9 @@ RIGHTS_POLL_S = 10.0
 """How often rights are rechecked for an idle editor that asked to hear of them."""
 RETENTION_DAYS = 30
 """Merge history is kept for editors that reconnect within so many days."""
+GONE_RETENTION_S = 600.0
+"""The same where a program removed the file: one that writes it again within so long, as a checkout
+or a program that syncs folders does, goes on with what was there."""
 MAX_STATE_RATIO = 4
 """Maximum size of a document's history, relative to its text."""
 MAX_QUEUE_BYTES = 4_000_000

@@ -50,7 +50,7 @@ class NewsReader:
         """None where there is no such document."""
         request = NewsRequest(query)
         if self._is_closed:
-            raise _stopping()
+            raise _stopping_error()
         self._waiting.append(request)
         self._asked.set()
         await request.answered.wait()
@@ -71,7 +71,7 @@ class NewsReader:
         finally:
             self._is_closed = True
             for it in (*asked, *self._waiting):
-                it.error = _stopping()
+                it.error = _stopping_error()
                 it.answered.set()
 
     async def _answer(self, asked: Sequence[NewsRequest]) -> None:
@@ -88,7 +88,7 @@ class NewsReader:
             it.answered.set()
 
 
-def _stopping() -> Unavailable:
+def _stopping_error() -> Unavailable:
     return Unavailable("the server is stopping")
 
 

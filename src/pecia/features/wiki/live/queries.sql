@@ -6,7 +6,7 @@ ON CONFLICT (tenant_id, source_id, key) DO NOTHING;
 
 -- name: live
 -- System: the document, locked until the transaction ends.
-SELECT id, house_id, base, digest, head, filed FROM wiki.live
+SELECT id, house_id, base, digest, head, filed, gone_at IS NOT NULL AS is_gone FROM wiki.live
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s FOR UPDATE;
 
 -- name: live_changes
@@ -25,7 +25,7 @@ SELECT it.place, l.key, l.head, l.filed,
        ARRAY(SELECT c.change FROM wiki.live_change c
               WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id AND c.seq > it.seq ORDER BY c.seq) AS changes
   FROM unnest(%(tenants)s::uuid[], %(ids)s::uuid[], %(seqs)s::bigint[]) WITH ORDINALITY AS it (tenant_id, id, seq, place)
-  JOIN wiki.live l ON l.tenant_id = it.tenant_id AND l.id = it.id;
+  JOIN wiki.live l ON l.tenant_id = it.tenant_id AND l.id = it.id AND l.gone_at IS NULL;
 
 -- name: add_changes
 SELECT wiki.add_live_changes(%(tenant_id)s, %(id)s, %(changes)s, %(writers)s, %(owners)s);
@@ -60,6 +60,14 @@ SELECT id FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(sourc
 -- name: end_live
 DELETE FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s;
 
+-- name: hide_live
+-- System: its file is gone.
+UPDATE wiki.live SET gone_at = now() WHERE tenant_id = %(tenant_id)s AND id = %(id)s;
+
+-- name: revive_live
+-- System: its file is there again.
+UPDATE wiki.live SET gone_at = NULL WHERE tenant_id = %(tenant_id)s AND id = %(id)s;
+
 -- name: live_keys
 -- System: those of these documents that are live.
 SELECT key FROM wiki.live
@@ -69,31 +77,34 @@ SELECT key FROM wiki.live
 UPDATE wiki.live SET key = %(to)s WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s;
 
 -- name: unfiled
--- System: documents of a space whose files are behind, or were recently replaced, for more than a moment.
+-- System: documents of a space whose files are behind, were recently replaced, or are gone, for more than a moment.
 SELECT l.key FROM wiki.live l
  WHERE l.tenant_id = %(tenant_id)s AND l.source_id = %(source_id)s
-   AND (l.head > l.filed
+   AND (l.head > l.filed OR l.gone_at IS NOT NULL
         OR EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id))
    AND l.changed_at <= now() - make_interval(secs => %(seconds)s)
  ORDER BY l.key;
 
 -- name: unfiled_spaces
 -- System: spaces of all tenants with files that are behind for more than a moment. Also of those that are
--- switched off: what was acknowledged before is written, and a space can be removed only then.
+-- switched off: what was acknowledged before is written, and a space can be removed only then. Files that are gone
+-- may come back.
 SELECT DISTINCT s.tenant_id, s.id AS source_id, s.config ->> 'folder' AS folder
   FROM wiki.live l JOIN kernel.source s ON s.tenant_id = l.tenant_id AND s.id = l.source_id
- WHERE (l.head > l.filed
+ WHERE (l.head > l.filed OR l.gone_at IS NOT NULL
         OR EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id))
    AND l.changed_at < now() - make_interval(secs => %(seconds)s);
 
 -- name: forget_live
--- System: documents unused for so long lose their merge history.
-DELETE FROM wiki.live l WHERE l.head = l.filed AND l.changed_at < now() - make_interval(days => %(days)s)
-   AND l.tenant_id IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id);
+-- System: documents unused for so long lose their merge history; so do those whose files did not come back.
+DELETE FROM wiki.live l
+ WHERE l.tenant_id IS NOT NULL
+   AND (l.gone_at < now() - make_interval(secs => %(gone_s)s)
+        OR l.head = l.filed AND l.changed_at < now() - make_interval(days => %(days)s)
+           AND NOT EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id));
 
 -- name: my_live
-SELECT id, house_id, base, digest, head, filed FROM wiki.my_live(%(source_id)s, %(key)s);
+SELECT id, house_id, base, digest, head, filed, is_gone FROM wiki.my_live(%(source_id)s, %(key)s);
 
 -- name: my_live_keys
 SELECT key FROM wiki.my_live_keys(%(source_id)s, %(keys)s) AS key;

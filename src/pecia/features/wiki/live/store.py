@@ -24,6 +24,8 @@ class LiveRow:
     digest: bytes
     head: int
     filed: int
+    is_gone: bool = False
+    """A program removed the file, and it may come back."""
 
     @property
     def is_flushed(self) -> bool:
@@ -170,6 +172,14 @@ class SystemLiveRows:
         """The file has everything up to now."""
         asked = {"tenant_id": self.location.tenant_id, "id": row.id, "head": row.head}
         await self.tx.execute(SQL["file_live"], **asked, base=based.base, digest=based.digest)
+
+    async def hide(self, row: LiveRow) -> None:
+        """The file is gone: editors are closed, and what is needed to go on is kept."""
+        await self.tx.execute(SQL["hide_live"], tenant_id=self.location.tenant_id, id=row.id)
+
+    async def revive(self, row: LiveRow) -> None:
+        """The file is there again."""
+        await self.tx.execute(SQL["revive_live"], tenant_id=self.location.tenant_id, id=row.id)
 
     async def end(self, path: str) -> None:
         await self.tx.execute(

@@ -118,7 +118,7 @@ DELETE FROM wiki.remote_push
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND at < now() - interval '1 day';
 
 -- name: unflushed
-SELECT key FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND head > filed;
+SELECT key FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND head > filed AND gone_at IS NULL;
 
 -- name: users
 SELECT id, name FROM kernel.user_account WHERE tenant_id = %(tenant_id)s;

@@ -14,6 +14,7 @@ CREATE TABLE wiki.live (
     owners jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(owners) = 'object'),
     last_writer text,
     changed_at timestamptz NOT NULL DEFAULT now(),
+    gone_at timestamptz,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, source_id, key),
     FOREIGN KEY (tenant_id, source_id) REFERENCES kernel.source (tenant_id, id) ON DELETE CASCADE
@@ -23,6 +24,7 @@ COMMENT ON TABLE wiki.live IS 'system-only: whoever may write a document reaches
 COMMENT ON COLUMN wiki.live.base IS 'a state with all changes up to `filed`, whose text the file has; `digest` is the file''s';
 COMMENT ON COLUMN wiki.live.owners IS 'under which id of the editor who wrote: nobody else may use it';
 COMMENT ON COLUMN wiki.live.last_writer IS 'of the newest change; kept after its row went into `base`';
+COMMENT ON COLUMN wiki.live.gone_at IS 'when a program had removed the file; NULL while there is one. A file that comes back goes on from here';
 CREATE INDEX live_unfiled ON wiki.live (tenant_id, source_id) WHERE head > filed;
 
 CREATE TABLE wiki.live_change (
@@ -45,7 +47,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER notified AFTER DELETE OR UPDATE OF head, key ON wiki.live
+CREATE TRIGGER notified AFTER DELETE OR UPDATE OF head, key, gone_at ON wiki.live
     FOR EACH ROW EXECUTE FUNCTION wiki.notify_live();
 
 -- Changes at the end of the others, in the order given. Nothing where there is no such document.
@@ -71,7 +73,7 @@ CREATE FUNCTION wiki.base_live(
 RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = wiki, pg_temp AS $$
 BEGIN
     PERFORM wiki.add_live_changes(in_tenant, in_id, in_changes, in_writers, '{}');
-    UPDATE wiki.live SET base = in_base, digest = in_digest WHERE tenant_id = in_tenant AND id = in_id;
+    UPDATE wiki.live SET base = in_base, digest = in_digest, gone_at = NULL WHERE tenant_id = in_tenant AND id = in_id;
 END
 $$;
 
@@ -87,9 +89,9 @@ $$;
 -- For callers: each function checks first whether they may write the document.
 
 CREATE FUNCTION wiki.my_live(in_source text, in_key text)
-RETURNS TABLE (id uuid, house_id bigint, base bytea, digest bytea, head bigint, filed bigint)
+RETURNS TABLE (id uuid, house_id bigint, base bytea, digest bytea, head bigint, filed bigint, is_gone boolean)
 LANGUAGE sql VOLATILE SECURITY DEFINER ROWS 1 SET search_path = wiki, pg_temp AS $$
-    SELECT l.id, l.house_id, l.base, l.digest, l.head, l.filed FROM wiki.live l
+    SELECT l.id, l.house_id, l.base, l.digest, l.head, l.filed, l.gone_at IS NOT NULL FROM wiki.live l
      WHERE l.tenant_id = kernel.tenant() AND l.source_id = in_source AND l.key = in_key
        AND kernel.may_write(in_source, in_key)
        FOR UPDATE

@@ -89,10 +89,10 @@ $$;
 CREATE FUNCTION wiki.has_unfiled(in_source text) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = wiki, pg_temp AS $$
     SELECT EXISTS (SELECT 1 FROM wiki.live
-                    WHERE tenant_id = kernel.tenant() AND source_id = in_source AND head > filed)
+                    WHERE tenant_id = kernel.tenant() AND source_id = in_source AND head > filed AND gone_at IS NULL)
         OR EXISTS (SELECT 1 FROM wiki.live_copy c
                      JOIN wiki.live l ON l.tenant_id = c.tenant_id AND l.id = c.live_id
-                    WHERE c.tenant_id = kernel.tenant() AND l.source_id = in_source)
+                    WHERE c.tenant_id = kernel.tenant() AND l.source_id = in_source AND l.gone_at IS NULL)
 $$;
 
 ALTER FUNCTION wiki.settle_live OWNER TO pecia_system;

@@ -10,7 +10,7 @@ import secrets
 import stat
 import time
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EEXIST, ELOOP, ENOTDIR, EXDEV
 from hashlib import sha256
@@ -146,13 +146,13 @@ def replace_many(
     if len(files) <= MAX_SINGLE_SYNCS or not posix.HAS_SYNCFS:
         return {path: replace(root, path, body, known) for path, body, known in files}
     made: dict[str, FileStamp] = {}
-    with ExitStack() as staged:
-        temporaries: dict[str, str] = {}
+    temporaries: dict[str, str] = {}
+    try:
         for path, body, _ in files:
             with _parent(root, path, make=True) as (folder, leaf), _translated_errors(path):
-                name, made[path] = _write_temporary(folder, leaf, path, body, is_synced=False)
-            temporaries[path] = name
-            staged.callback(_discard, root, path, name)
+                temporaries[path], made[path] = _write_temporary(
+                    folder, leaf, path, body, is_synced=False
+                )
         _sync_all(root)
         for path, _, known in files:
             with _parent(root, path) as (folder, leaf), _translated_errors(path):
@@ -160,7 +160,12 @@ def replace_many(
                     _rename_new((folder, temporaries[path]), (folder, leaf), path)
                 else:
                     _swap_known(folder, (temporaries[path], leaf), path, known)
+                    _unlink(folder, temporaries[path])
+            del temporaries[path]
         _sync_all(root)
+    finally:
+        for path, name in temporaries.items():
+            _discard(root, path, name)
     return made
 
 
@@ -396,7 +401,12 @@ def _write_temporary(
 
 
 def _discard(root: Path, path: str, name: str) -> None:
-    with suppress(NotFound, FileNotFoundError), _parent(root, path) as (folder, _):
+    with suppress(NotFound), _parent(root, path) as (folder, _):
+        _unlink(folder, name)
+
+
+def _unlink(folder: int, name: str) -> None:
+    with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
 
 

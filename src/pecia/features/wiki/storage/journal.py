@@ -67,6 +67,8 @@ class WriteJournal:
     moves: tuple[JournaledMove, ...] = ()
     files: tuple[JournaledFile, ...] = ()
     versions: PreparedVersions | None = None
+    installation: str = ""
+    """Whose transaction it is; empty in journals of earlier versions."""
     written_at_s: float = 0.0
     """When the journal was written, by the file system. The write came after it."""
 
@@ -95,6 +97,7 @@ def write_journal(project: Path, lead: str, journal: WriteJournal) -> None:
         "version": VERSION,
         "root": lead,
         "transaction": journal.transaction,
+        "installation": journal.installation,
         "moves": [[it.old, it.new, it.below] for it in journal.moves],
         "files": [
             {"path": it.path, "body": _encode(it.body), "after": _encode(it.after)}
@@ -159,7 +162,8 @@ def _parse_journal(plain: dict[str, Any]) -> WriteJournal:
         JournaledFile(str(row["path"]), _decode(row["body"]), _decode(row["after"]))
         for row in plain["files"]
     )
-    return WriteJournal(transaction, moves, files, _parse_versions(plain["versions"]))
+    installation = str(plain.get("installation", ""))
+    return WriteJournal(transaction, moves, files, _parse_versions(plain["versions"]), installation)
 
 
 def _parse_versions(plain: Any) -> PreparedVersions | None:

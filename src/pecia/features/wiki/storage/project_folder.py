@@ -9,11 +9,12 @@ from pecia.kernel.errors import Collision, InvalidInput, PayloadTooLarge
 PROJECT_FOLDER = ".pecia"
 JOURNAL_NAME = "write-journal.json"
 IMPORTS_NAME = "imports.json"
+CLAIM_NAME = "installation.lock"
 IGNORE_HEADER = "# Written by Pecia: what belongs to this machine."
 # Everything there except `config.yml`, which is shared with the project.
 IGNORED_LINES = (
     *("history/", "catalogs/", "cache/", "server.lock", "ui.lock", "last-spawn-error.log"),
-    *(f"{JOURNAL_NAME}*", IMPORTS_NAME, "state.json", f"*{disk.TEMPORARY_SUFFIX}"),
+    *(f"{JOURNAL_NAME}*", IMPORTS_NAME, CLAIM_NAME, "state.json", f"*{disk.TEMPORARY_SUFFIX}"),
 )
 MAX_IGNORE_FILE_BYTES = 1_000_000
 

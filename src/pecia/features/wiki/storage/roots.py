@@ -13,9 +13,13 @@ from uuid import UUID
 
 from anyio.to_thread import run_sync
 
+from pecia.features.wiki.storage.folder_claim import FolderClaims, FolderTaken
 from pecia.features.wiki.store import SQL
 from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, Unavailable
+from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
+
+_log = Log(__name__)
 
 HINT = (
     "the operator gives a tenant a folder for spaces: pecia tenant allow TENANT --space-root PATH"
@@ -37,6 +41,8 @@ class SpaceRoots:
 
     store: Store
     lookup: LookupRoots = no_roots
+    claims: FolderClaims | None = None
+    """Of a process that writes. Without them no folder is claimed."""
 
     async def admit(self, tenant_id: UUID, folder: str) -> str:
         """The real path of a folder that this tenant may serve, created if missing."""
@@ -51,10 +57,39 @@ class SpaceRoots:
 
         A confined one is returned as it is: resolved again, it could be another.
         """
-        if not is_confined:
-            return await run_sync(_resolve_links, folder)
-        await self.require(tenant_id, folder)
-        return folder
+        if is_confined:
+            await self.require(tenant_id, folder)
+        installation = await self.claims.installation.load_id() if self.claims else ""
+        # Together: each visit to a thread costs as much as what is done there.
+        return await run_sync(self._open_folder, folder, installation, is_confined)
+
+    async def claim(self, folder: str) -> None:
+        """Hold the folder for this installation; FolderTaken while another one does."""
+        if self.claims is not None:
+            installation = await self.claims.installation.load_id()
+            await run_sync(_claim, self.claims, folder, installation)
+
+    async def release(self, folder: str) -> None:
+        """Let other installations have the folder of a space that was removed."""
+        if self.claims is not None:
+            await run_sync(_release, self.claims, folder)
+
+    def _open_folder(self, folder: Path, installation: str, is_confined: bool) -> Path:
+        real = folder if is_confined else _resolve_links(folder)
+        try:
+            if self.claims is not None:
+                self.claims.claim(real, installation)
+        except FolderTaken as error:
+            if not is_confined:
+                raise
+            # Members of a tenant learn nothing of the machine.
+            _log.warning("wiki.folder_claim", reason=str(error))
+            raise Unavailable(
+                "the folder of this space is served by another installation of Pecia",
+                retryable=False,
+                hint="the operator stops that one, or removes the space there",
+            ) from None
+        return real
 
     async def resolve_source_folder(self, tenant_id: UUID, source_id: str, folder: Path) -> Path:
         """The same for a space of which only the source is known."""
@@ -62,6 +97,14 @@ class SpaceRoots:
         async with self.store.system() as tx:
             is_confined = bool(await tx.fetch_value(SQL["is_confined"], **asked))
         return await self.resolve_folder(tenant_id, folder, is_confined=is_confined)
+
+
+def _claim(claims: FolderClaims, folder: str, installation: str) -> None:
+    claims.claim(_resolve_links(Path(folder)), installation)
+
+
+def _release(claims: FolderClaims, folder: str) -> None:
+    claims.release(_resolve_links(Path(folder)))
 
 
 def require_open(folder: Path, roots: Sequence[Path]) -> None:

@@ -103,7 +103,7 @@ class TemplateTools:
         own filled in. Refused if it exists. Without a template it has its title as a heading."""
         name = parse_document_name(ask.docName)
         summary = parse_summary(ask.summary)
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         async with begin_space_write(opened) as writer:
             path, target = await find_target(opened, writer, ask.docName, suggest=ask.suggest)
             await read_guarded(writer, name, path, NO_DOCUMENT, target=target)
@@ -127,7 +127,7 @@ class TemplateTools:
     async def list_templates(self, call: Call, ask: ListTemplates) -> ToolResult:
         """The templates of the space, with the folders that use them and the variables to give to
         create_document."""
-        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space, ask.docName)
         config = opened.settings.config
         found = _list_templates(opened)
         shown = found[:MAX_TEMPLATES]

@@ -108,10 +108,10 @@ class ConflictTools:
         local = await run_sync(_read_visible, opened, path)
         fields["version"] = document_version(local)
         for name, body in (("local", local), ("remote", row["remote"]), ("base", row["base"])):
-            fields |= _shown(name, body)
+            fields |= _show_text(name, body)
         marked = await self._mark(opened, row, local)
         if marked is not None:
-            fields |= _shown("marked", marked.encode())
+            fields |= _show_text("marked", marked.encode())
         opened.record_returned([path])
         return ToolResult(fields)
 
@@ -244,7 +244,7 @@ def _kind(opened: OpenSpace, it: Mapping[str, Any], is_there: bool) -> str:
     return "changed on both sides" if is_there else "deleted here, changed in the remote"
 
 
-def _shown(name: str, body: bytes | None) -> dict[str, Json]:
+def _show_text(name: str, body: bytes | None) -> dict[str, Json]:
     """A text, or what is to be said of a file that is none."""
     if body is None:
         return {name: None}

@@ -53,7 +53,7 @@ class DocumentTools:
 
     async def read_document(self, call: Call, ask: ReadDocument) -> ToolResult:
         """Read a document with title, description, tags, links both ways and latest versions."""
-        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space, ask.path)
         if is_catalog(parse_file_path(ask.path)):
             return await _read_catalog(opened, ask)
         document = find_document(opened, ask.path)

@@ -59,10 +59,11 @@ class EditTools:
     wiki: Wiki
 
     async def write_document(self, call: Call, ask: WriteDocument) -> ToolResult:
-        """Create a document, replace it whole (frontmatter included), or append to its body."""
+        """Create a document, replace it, or append to its body. `replace` without frontmatter
+        keeps the old one; patch_frontmatter changes or removes its keys."""
         name = parse_document_name(ask.docName)
         summary = parse_summary(ask.summary)
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         async with begin_space_write(opened) as writer:
             path, target = await find_target(opened, writer, ask.docName, suggest=ask.suggest)
             old = await read_guarded(writer, name, path, ask.expected_version, target=target)
@@ -81,11 +82,11 @@ class EditTools:
 
     async def edit_document(self, call: Call, ask: EditDocument) -> ToolResult:
         """Replace exact text in a document's body: the first, at an offset, the n-th occurrence
-        or all. Frontmatter: use write_document."""
+        or all. Frontmatter: use patch_frontmatter."""
         name = parse_document_name(ask.docName)
         summary = parse_summary(ask.summary)
         find = _find(ask)
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         document = opened.find(name)
         async with begin_space_write(opened) as writer:
             target = await choose_target(writer, document.path, asked=ask.suggest)
@@ -113,7 +114,7 @@ class EditTools:
     async def delete_document(self, call: Call, ask: DeleteDocument) -> ToolResult:
         """Delete a document. Links to it stay: the answer lists its backlinks, at most 200;
         get_dead_links has all."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         document = opened.find(ask.docName)
         graph = await opened.graph()
         links = list_backlinks(opened, graph, document.name)

@@ -54,7 +54,7 @@ class LinkTools:
 
     async def get_backlinks(self, call: Call, ask: LinksInput) -> ToolResult:
         """The documents that link to one, each with the sentence of its first link."""
-        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space, ask.docName)
         name = opened.find(ask.docName).name
         rows = list_backlinks(opened, await opened.graph(), name)
         page = _paginate(rows, [str(it["source"]) for it in rows], ask)
@@ -63,7 +63,7 @@ class LinkTools:
 
     async def get_forward_links(self, call: Call, ask: LinksInput) -> ToolResult:
         """The documents and URLs that one links to. `dead` marks missing ones."""
-        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space, ask.docName)
         name = opened.find(ask.docName).name
         rows = list_forward_links(opened, await opened.graph(), name)
         page = _paginate(rows, [str(it.get("docName") or it.get("url")) for it in rows], ask)
@@ -132,7 +132,7 @@ class LinkTools:
     async def get_context(self, call: Call, ask: GetContext) -> ToolResult:
         """The documents around one: those within some links of it, in either direction, nearest
         first, with title, description and how they are reached."""
-        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space, ask.docName)
         name = opened.find(ask.docName).name
         graph = await opened.graph()
         near = graph.find_near(name, ask.depth)
@@ -155,7 +155,7 @@ class LinkTools:
     async def suggest_links(self, call: Call, ask: DocumentInput) -> ToolResult:
         """Unlinked mentions of this document in others, by title or alias; each with its offset for
         edit_document and the link to insert."""
-        opened = await self.wiki.open_early(call, ask.cwd, ask.space)
+        opened = await self.wiki.open_early(call, ask.cwd, ask.space, ask.docName)
         document = opened.find(ask.docName)
         facts = (await opened.graph()).facts[document.name]
         title = facts.display_title(document.name)

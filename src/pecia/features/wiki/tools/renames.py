@@ -83,7 +83,7 @@ class RenameTools:
             parse_document_name(ask.newDocName, "newDocName"),
         )
         require_new_name(new, "newDocName")
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         opened.find(old)
         summary = parse_summary(ask.summary) or EditSummary(f"Renamed {old} → {new}")
         async with begin_rename_write(opened) as writer:

@@ -137,7 +137,9 @@ class DocumentWrite(Input):
         max_length=MAX_MARKDOWN_CHARS,
         json_schema_extra={"unaudited": True},
     )
-    position: Literal["append", "prepend", "replace"]
+    position: Literal["append", "prepend", "replace"] = Field(
+        default="append", description="Where it goes in a document that exists."
+    )
     expected_version: OptionalText = EXPECTED_VERSION
 
 

@@ -119,7 +119,7 @@ class SuggestionTools:
     async def list_suggestions(self, call: Call, ask: ListSuggestions) -> ToolResult:
         """Changes that were suggested for documents, newest first: open ones, of the space or of
         one document. `changed` counts pieces whose text is another by now."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         path = opened.find(ask.docName).path if ask.docName else None
         is_open = None if ask.state == "all" else ask.state == "open"
         which = SuggestionFilter(path, is_open, ask.cursor, ask.limit + 1)
@@ -193,7 +193,7 @@ class SuggestionTools:
             author = (found.writer, found.client)
             await writer.record(f"suggestion: {name}", [name], summary, author)
             await rows.decide(call, found.id, [it.number for it in chosen], ACCEPTED)
-        fields = _decided(opened, found, chosen)
+        fields = _report_decision(opened, found, chosen)
         fields["version"] = document_version(body)
         return ToolResult(fields, (TextContent(f"Accepted {len(chosen)} of {name}."),))
 
@@ -208,7 +208,7 @@ class SuggestionTools:
             await rows.decide(call, found.id, [it.number for it in chosen], REJECTED)
             if ask.comment:
                 await rows.comment(call, found.id, encode_text(ask.comment).decode())
-        fields = _decided(opened, found, chosen)
+        fields = _report_decision(opened, found, chosen)
         return ToolResult(fields, (TextContent(f"Rejected {len(chosen)} of {found.path}."),))
 
 
@@ -260,7 +260,7 @@ def _summary(found: Suggestion) -> EditSummary | None:
     return None if found.summary is None else EditSummary(found.summary)
 
 
-def _decided(
+def _report_decision(
     opened: OpenSpace, found: Suggestion, chosen: Sequence[SuggestedPiece]
 ) -> dict[str, Json]:
     name = split_extension(found.path)[0]

@@ -106,7 +106,7 @@ class VersionTools:
                 got=ask.branch,
             )
         name = parse_document_name(ask.docName)
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         path = await find_version_path(opened, name)
         names = await self.wiki.load_writer_names(call)
         rows = await opened.history.timeline(path)
@@ -140,7 +140,7 @@ class VersionTools:
     async def rollback_to_version(self, call: Call, ask: Rollback) -> ToolResult:
         """Restore a document to a version. This makes a new version: nothing is lost."""
         name = parse_document_name(ask.docName)
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         path = await find_version_path(opened, name, ask.commitSha)
         body, commit = await opened.history.read(ask.commitSha, path)
         short = ask.commitSha[:7]
@@ -165,7 +165,7 @@ class VersionTools:
     async def compare_versions(self, call: Call, ask: CompareVersions) -> ToolResult:
         """What changed in a document between two versions, or since one: a unified diff."""
         name = parse_document_name(ask.docName)
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         path = await find_version_path(opened, name, ask.fromSha)
         old = (await opened.history.read(ask.fromSha, path))[0]
         if ask.toSha is not None:

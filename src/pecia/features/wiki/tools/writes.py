@@ -114,7 +114,7 @@ class WriteTools:
     async def patch_frontmatter(self, call: Call, ask: PatchFrontmatter) -> ToolResult:
         """Change some keys of a document's frontmatter, as a JSON merge patch; every other
         character stays. Makes the block where there is none."""
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         document = opened.find(ask.docName)
         name, summary = document.name, parse_summary(ask.summary)
         patch: dict[str, Json] = ask.patch

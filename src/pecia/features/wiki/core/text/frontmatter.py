@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from pecia.features.wiki.core.edit import with_line_ends_of
 from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.text.markdown.frontmatter import split_document
 from pecia.kernel.text.yaml.patch import patch_yaml
@@ -19,7 +20,7 @@ def patch_frontmatter(text: str, patch: Mapping[str, Json]) -> str:
             field="patch",
             hint="write_document replaces the document with its frontmatter.",
         )
-    yaml = patch_yaml(was.yaml, patch, SOURCE)
+    yaml = with_line_ends_of(text, patch_yaml(was.yaml, patch, SOURCE))
     if was.has_block:
         return was.mark + was.opening + yaml + was.closing + was.body
     if not yaml.strip():

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pecia.features.wiki.core.edit import Position, join_blocks
+from pecia.features.wiki.core.edit import Position, join_blocks, with_line_ends_of
 from pecia.kernel.errors import Conflict, Json, NotFound
 from pecia.kernel.text.markdown.sections import MarkdownSection, read_outline
 from pecia.kernel.text.span import Span
@@ -23,13 +23,13 @@ class SectionExtent:
 def find_section(text: str, heading: str) -> SectionExtent:
     """The section of a heading path such as `Setup > Linux`; its last parts suffice."""
     outline = read_outline(text).sections
-    wanted = [_folded(it) for it in heading.split(SEPARATOR)]
+    wanted = [_fold(it) for it in heading.split(SEPARATOR)]
     found = [it for it in outline if it.heading and _ends_in(it, wanted)]
     if len(found) > 1:
         # A section that is named in full is meant, though others end alike.
         found = [it for it in found if len(it.path) == len(wanted)] or found
     if not found:
-        known: list[Json] = [_shown(it) for it in outline if it.heading]
+        known: list[Json] = [_show_path(it) for it in outline if it.heading]
         raise NotFound(
             f"no section {heading!r}", field="heading", allowed=known[:MAX_NAMED], of=len(known)
         )
@@ -37,7 +37,7 @@ def find_section(text: str, heading: str) -> SectionExtent:
         raise Conflict(
             f"several sections are called {heading!r}",
             field="heading",
-            allowed=[_shown(it) for it in found[:MAX_NAMED]],
+            allowed=[_show_path(it) for it in found[:MAX_NAMED]],
             hint="Name the headings above it too; where the whole path is the same, use find.",
         )
     section, end = found[0], found[0].span.end
@@ -51,6 +51,7 @@ def find_section(text: str, heading: str) -> SectionExtent:
 def write_section(text: str, heading: str, given: str, where: Position) -> str:
     """The document after a write to one section, whose heading stays."""
     found = find_section(text, heading)
+    given = with_line_ends_of(text, given)
     line_end = "\r\n" if "\r\n" in text else "\n"
     was, after = found.body.of(text), text[found.body.end :]
     if where == "replace":
@@ -66,12 +67,12 @@ def write_section(text: str, heading: str, given: str, where: Position) -> str:
 
 
 def _ends_in(section: MarkdownSection, wanted: list[str]) -> bool:
-    return [_folded(it) for it in section.path][-len(wanted) :] == wanted
+    return [_fold(it) for it in section.path][-len(wanted) :] == wanted
 
 
-def _folded(words: str) -> str:
+def _fold(words: str) -> str:
     return " ".join(words.casefold().split())
 
 
-def _shown(section: MarkdownSection) -> str:
+def _show_path(section: MarkdownSection) -> str:
     return f" {SEPARATOR} ".join(section.path)

@@ -21,7 +21,7 @@ class Lib0Reader:
 
     def byte(self) -> int:
         if self.is_done:
-            raise _truncated()
+            raise _truncated_error()
         self.at += 1
         return self.data[self.at - 1]
 
@@ -40,7 +40,7 @@ class Lib0Reader:
         """Length-prefixed bytes."""
         end = self.varuint() + self.at
         if end > len(self.data):
-            raise _truncated()
+            raise _truncated_error()
         found = self.data[self.at : end]
         self.at = end
         return found
@@ -70,5 +70,5 @@ def encode_bytes(value: bytes) -> bytes:
     return encode_varuint(len(value)) + value
 
 
-def _truncated() -> InvalidFormat:
+def _truncated_error() -> InvalidFormat:
     return InvalidFormat("the message ends too early", field="message")

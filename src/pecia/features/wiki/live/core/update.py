@@ -117,7 +117,7 @@ class YjsUpdate:
             while runs and first not in stuck:
                 client = next(reversed(stack))
                 run, place = _from(after.get(client, 0), *waiting[client][0])
-                lacking = _lacking(run, place, after)
+                lacking = _missing_client(run, place, after)
                 if lacking is None:
                     waiting[client].popleft()
                     if client != first:
@@ -205,7 +205,7 @@ def _parse_struct(reader: Lib0Reader, found: YjsUpdate, client: int, clock: int)
     return ItemRun(client, clock, clock + length, words)
 
 
-def _lacking(run: ItemRun, place: Place, known: Mapping[int, int]) -> int | None:
+def _missing_client(run: ItemRun, place: Place, known: Mapping[int, int]) -> int | None:
     """A client of which more must be known before the run can be placed."""
     if run.start >= run.end:
         return None

@@ -43,7 +43,7 @@ def mark_conflicts(base: str, local: str, remote: str) -> str:
         if it.conflict is not None:
             ours, before, theirs = it.conflict
             for mark, lines in ((LOCAL_MARK, ours), (BASE_MARK, before), (SEPARATOR, theirs)):
-                made += [f"{mark}\n", *_ended(lines)]
+                made += [f"{mark}\n", *_end_lines(lines)]
             made.append(f"{REMOTE_MARK}\n")
     return "".join(made)
 
@@ -107,7 +107,7 @@ def _edits(base: list[str], text: list[str]) -> list[_Edit]:
     ]
 
 
-def _ended(lines: Sequence[str]) -> list[str]:
+def _end_lines(lines: Sequence[str]) -> list[str]:
     return [it if it.endswith("\n") else f"{it}\n" for it in lines]
 
 

@@ -83,7 +83,7 @@ def plan_sync(
     content a new one has."""
     changes = {path: states.change(path) for path in states.paths()}
     finder = _Renames(states, similarity, kept)
-    there, diverged = finder.there(), finder.diverged()
+    there, diverged = finder.there(), finder.find_diverged()
     apart = {it.old for it in diverged}
     here = [it for it in finder.here() if it.old not in apart]
     renamed = {path for it in there for path in (it.old, it.new)} | {it.old for it in here}
@@ -179,7 +179,7 @@ class _Renames:
         ]
         return _pair(gone, self._new(it.local, it.remote), self._contents(it.local))
 
-    def diverged(self) -> list[DivergedRename]:
+    def find_diverged(self) -> list[DivergedRename]:
         it = self.states
         gone = [path for path in it.base if path not in it.local and self._is_gone_there(path)]
         ours = self._pair_loosely(gone, it.local, it.remote)

@@ -144,11 +144,11 @@ class _Expression:
             case "-false":
                 return lambda _: False
             case _ if word in TAKES_VALUE:
-                return self._valued(word, self._value(word))
+                return self._parse_valued(word, self._value(word))
             case _:
                 raise UsageError(f"unknown predicate '{word[:50]}'")
 
-    def _valued(self, word: str, value: str) -> Test:
+    def _parse_valued(self, word: str, value: str) -> Test:
         match word:
             case "-name" | "-iname":
                 name = compile_name_glob(value, fold=word == "-iname")
