@@ -65,6 +65,7 @@ from pecia.features.ckf.heuristic.cues.signs import (
 from pecia.features.ckf.heuristic.cues.stems import STEM_CHARS, STEMS_BY_SIGN
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape, is_section_label
 from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
+from pecia.features.ckf.heuristic.term_signs import iter_term_signs
 
 WEIGHTS = Path(__file__).with_name("probability.json")
 CALIBRATION = Path(__file__).with_name("calibration.json")
@@ -116,11 +117,12 @@ def iter_features(
     subjects = {it.number: _title_words(it.title, parsed.grammar) for it in parsed.parts}
     nearby = _local_features(parsed.lines, texts)
     before: Sentence | None = None
-    for line, items, own, near, entry in zip(
-        parsed.lines, lists, texts, nearby, entries, strict=True
+    for line, items, own, near, entry, terms in zip(
+        parsed.lines, lists, texts, nearby, entries, iter_term_signs(parsed), strict=True
     ):
         found = own | near
         found.update(entry)
+        found.update(terms)
         found.update(_cue_features(line))
         found.update(_definition_features(line, parsed.grammar))
         found.update(_block_features(line, items))

@@ -83,7 +83,11 @@ class ComparisonPage:
         main = (
             _head(),
             _examples() if topic else None,
-            _missing() if other is None else _stored() if is_stored else _render_cost(other),
+            _render_missing()
+            if other is None
+            else _render_stored()
+            if is_stored
+            else _render_cost(other),
             tag("div", table, class_="wide"),
             await compute(ask.caller.tenant_id, _diff, done.package, model) if model else None,
             _form({**form, "text": text}),
@@ -113,7 +117,7 @@ def _examples() -> Html:
     return tag("p", links, class_="actions")
 
 
-def _missing() -> Html:
+def _render_missing() -> Html:
     return tag(
         "p",
         tag("strong", "The right column is empty: no model was asked. "),
@@ -126,7 +130,7 @@ def _missing() -> Html:
     )
 
 
-def _stored() -> Html:
+def _render_stored() -> Html:
     date = MODEL_CREATED_AT.partition("T")[0]
     return tag(
         "p",

@@ -268,6 +268,17 @@ window.addEventListener("hashchange", showFragment);
 // The theme that somebody chose in the console.
 const theme = localStorage.getItem("pecia.theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+document.querySelector("[data-switch]")?.addEventListener("click", () => {
+  const root = document.documentElement;
+  const now = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  root.dataset.theme = now === "dark" ? "light" : "dark";
+  localStorage.setItem("pecia.theme", root.dataset.theme);
+});
+document.querySelector("[data-finder]")?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const asked = new FormData(event.currentTarget).get("q").trim();
+  location.assign(`/console/#/search?${new URLSearchParams({ q: asked })}`);
+});
 
 async function begin() {
   const answer = await fetch("/console/about.json", { cache: "no-store" });

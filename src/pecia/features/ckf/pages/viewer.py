@@ -54,7 +54,7 @@ class ViewerPage:
             case "example":
                 shown = await anyio.to_thread.run_sync(_example, name)
             case "uri":
-                shown = await self._stored(ask.caller, name)
+                shown = await self._show_stored(ask.caller, name)
             case _:
                 shown = await self._remote(ask, name)
         kept = {it: ask.query[it] for it in (keys[0], "version") if ask.query.get(it)}
@@ -102,7 +102,7 @@ class ViewerPage:
             tuple(await find_stale(self.context.read_source, caller, package)),
         )
 
-    async def _stored(self, caller: Caller, uri: str) -> PackagePage:
+    async def _show_stored(self, caller: Caller, uri: str) -> PackagePage:
         found = await self.context.read_source(caller, uri)
         package = remove_post_header(await compute(caller.tenant_id, _read, found.text))
         kept = _render_download_form(render_hidden("document", found.text))

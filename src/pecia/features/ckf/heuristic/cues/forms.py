@@ -231,7 +231,7 @@ VERB_FIRST = re.compile(
 )
 DEFINITIONS_TITLE = _any_of(
     r"\bdefinition|\bdefined terms|\bglossar|\bterminolog|\bbegriff|\bdéfinition|\blexique"
-    r"|\bdefinicion|\bdefinic|\bdefiniç|\bglos[ae]|\bconcept(?:s|os)\b"
+    r"|\bdefinicion|\bdefinic|\bdefiniç|\bglos[ae]|\bconce(?:pts|ptos|itos)\b"
 )
 EXCEPTIONS_TITLE = _any_of(
     r"\bexception|\bexempt|\bexclusion|\bausnahm|\bausschl|\bdérogation|\bexcepcion|\bexención"

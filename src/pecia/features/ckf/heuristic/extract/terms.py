@@ -14,10 +14,12 @@ from pecia.features.ckf.heuristic.cues.forms import (
 )
 from pecia.features.ckf.heuristic.cues.grammar import build_trie
 from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.cues.term_forms import BARE_TERM_FIRST
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape
 from pecia.features.ckf.heuristic.parse.clauses import trim_clause
 from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
 from pecia.features.ckf.heuristic.rate import KindEstimate
+from pecia.features.ckf.heuristic.term_signs import announces_terms
 from pecia.kernel.errors import Json
 from pecia.kernel.text.span import Span
 
@@ -31,10 +33,14 @@ def extract_concepts(parsed: ParsedText, estimate: KindEstimate) -> list[ItemCan
     found: list[ItemCandidate] = []
     seen: set[str] = set()
     for line in parsed.lines:
+        if announces_terms(line):
+            continue
         label = _find_defined_term(line, parsed)
         if not label and line.is_statement and estimate.may_be(line.span.start, "definition"):
             is_main = estimate.home(line.span.start) == "definition"
             label = _find_term_by_form(line.text, is_main=is_main)
+            if not label and is_main and parsed.grammar.language == "de":
+                label = _find_bare_term(line.text)
         if label and label.lower() not in seen and _names_a_term(label, parsed):
             seen.add(label.lower())
             fields: dict[str, Json] = {"label": label, "definition": line.text}
@@ -117,7 +123,7 @@ def _find_defined_term(line: Sentence, parsed: ParsedText) -> str:
     if line.block.shape is BlockShape.ITEM and line.opens_block and line.is_statement:
         glossary = _GLOSSARY.match(line.text)
         if glossary:
-            return trim_clause(glossary[1])
+            return trim_clause(glossary[1]).strip(_TERM_MARKS)
     if not line.is_statement or CueKind.DEFINITION not in line.own:
         return ""
     cue = line.cues[0]
@@ -153,6 +159,12 @@ def _find_term_by_form(text: str, *, is_main: bool) -> str:
     # A colon alone divides a rule from its name too.
     gloss = _GLOSSARY.match(text) if is_main else None
     return trim_clause(gloss[1]).strip(_TERM_MARKS) if gloss else ""
+
+
+def _find_bare_term(text: str) -> str:
+    """The term of an entry of a German statute, where no mark divides it from its meaning."""
+    found = BARE_TERM_FIRST.match(text)
+    return trim_clause(found[1]).strip(_TERM_MARKS) if found else ""
 
 
 def _link_dependencies(found: list[ItemCandidate]) -> None:

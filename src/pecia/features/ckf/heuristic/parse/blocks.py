@@ -145,7 +145,7 @@ class _BlockReader:
             return False
         if item:
             self._close()
-            ordinal = item[1][0] not in "-*+•–·"
+            ordinal = item[1][0] not in "-*+•–—·"
             body = line.start + item.end()
             self._add(BlockShape.ITEM, line, body, level=line.indent, ordinal=ordinal)
             return True
@@ -256,9 +256,12 @@ def _title_level(words: str) -> int:
 
 # A manual page indents its text; a shorter line in capitals is a term of a list.
 MIN_INDENT, MIN_CAPITALS = 3, 4
-_MARKED = frozenset("#-*+•–·|=_.<0123456789([abcdefivxABCDEFIVX")
+_MARKED = frozenset("#-*+•–—·|=_.<0123456789([abcdefivxABCDEFIVX")
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+|$)")
-_ITEM = re.compile(r"([-*+•–·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4}|[IVX]{1,4})[.)])[ \t]+(?=\S)")
+_ITEM = re.compile(
+    r"([-*+•–—·]|\(?(?:\d{1,3}[a-z]?|[a-zA-Z]|[ivx]{1,4}|[IVX]{1,4})[.)]|\d{1,3}\.?[º°])"
+    r"[ \t]+(?=\S)"
+)
 # A line of a box drawn with stars, as around a disclaimer, is no item.
 _BOXED = re.compile(r"\*\s.*\s\*")
 _UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}|\^{3,}|\"{3,}|\+{3,}")

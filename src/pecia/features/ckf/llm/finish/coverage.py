@@ -71,11 +71,11 @@ def fill_coverage(
         done.inserted += [
             it for it in answers if normalize_words(text_of(it.fields, "question")) not in asked
         ]
-    done.uncovered = [it.ref for it in _uncovered([*items, *done.inserted], segments)]
+    done.uncovered = [it.ref for it in _find_uncovered([*items, *done.inserted], segments)]
     return done
 
 
-def _uncovered(items: list[ExtractedItem], segments: SourceSegments) -> list[SourceSpan]:
+def _find_uncovered(items: list[ExtractedItem], segments: SourceSegments) -> list[SourceSpan]:
     covered = {
         segments.part_at(quote.start).ref
         for it in items
@@ -88,7 +88,7 @@ def _uncovered(items: list[ExtractedItem], segments: SourceSegments) -> list[Sou
 def _chunks(
     mode: CoverageMode, items: list[ExtractedItem], segments: SourceSegments
 ) -> list[ExtractedItem]:
-    missing = _uncovered(items, segments)
+    missing = _find_uncovered(items, segments)
     if mode is CoverageMode.BALANCED:
         held = sum(it.section == "retrieval_chunks" for it in items)
         if held >= MIN_CHUNK_SHARE * len(segments.parts):

@@ -92,14 +92,14 @@ def _iter_blocks(lines: list[str]) -> Iterator[_Block]:
             at += 1
             continue
         start = at + 1
-        at = _closing(lines, start, heading)
+        at = _find_closing_fence(lines, start, heading)
         block = lines[start:at]
         # The line end before the fence belongs to the block: a text may end in one.
         yield _Block(_section(block, heading), start + 1, "".join(f"{it}\n" for it in block))
         at += 1
 
 
-def _closing(lines: list[str], start: int, heading: str) -> int:
+def _find_closing_fence(lines: list[str], start: int, heading: str) -> int:
     # An indented fence is part of a text in the block.
     for at in range(start, len(lines)):
         if lines[at].rstrip() == "```":

@@ -92,7 +92,7 @@ def _mapping(lines: list[_Line], at: int, indent: int) -> tuple[Item, int]:
         entry = _ENTRY.fullmatch(lines[at].text)
         if not entry:
             raise _Unsure
-        key = _unquoted(entry[1]) if entry[1][0] == '"' else entry[1]
+        key = _unquote(entry[1]) if entry[1][0] == '"' else entry[1]
         if key in found:
             raise _Unsure
         if entry[2] is not None:
@@ -118,7 +118,7 @@ def _list(lines: list[_Line], at: int, indent: int) -> tuple[list[Json], int]:
 
 def _scalar(text: str) -> Json:
     if text[0] == '"' and _QUOTED.fullmatch(text):
-        return _unquoted(text)
+        return _unquote(text)
     if text in _EMPTY:
         return _EMPTY[text].copy()
     if PLAIN.fullmatch(text) or _NEGATIVE.fullmatch(text):
@@ -126,7 +126,7 @@ def _scalar(text: str) -> Json:
     raise _Unsure
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return _ESCAPE.sub(_character, text[1:-1]) if "\\" in text else text[1:-1]
 
 

@@ -82,11 +82,11 @@ def _findings(verdict: ValidationResult) -> Html:
     left = len(verdict.findings) - len(shown)
     more = tag("p", f"and {left} more: ckf.validate lists them") if left else None
     summary = f"{len(verdict.errors)} errors and {len(verdict.warnings)} warnings"
-    entries = tag("ul", (tag("li", _finding(it)) for it in shown), class_="findings")
+    entries = tag("ul", (tag("li", _render_finding(it)) for it in shown), class_="findings")
     return tag("details", tag("summary", summary), entries, more, open=not verdict.valid)
 
 
-def _finding(it: PackageFinding) -> Piece:
+def _render_finding(it: PackageFinding) -> Piece:
     kind = it.severity.value
     return (
         tag("span", kind, class_=f"badge {kind}"),
