@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -66,9 +67,7 @@ TYPED = {"palette": "batt"}
 """What is typed into the command palette of a screen."""
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
-PICTURES: list[tuple[str, Theme, int]] = [
-    (name, theme, width) for name in SCREENS for theme in THEMES for width in (1440, 390)
-]
+WIDTHS = (1440, 390)
 DRAWINGS = r"""---
 title: Brake energy
 type: reference
@@ -115,6 +114,8 @@ HEIGHT = 740
 MEMORIES = (
     "Call-outs to zone 2 are off with more than 10 cm of fresh snow.",
     "The harbour depot closes at 18:00 in winter.",
+    "Spare packs for Nordkai come on Tuesdays.",
+    "Quotes to customers name the price with tax.",
 )
 
 
@@ -128,9 +129,8 @@ def main() -> int:
             args=["--no-sandbox", "--disable-background-networking"],
         )
         studio = browser.new_page()
-        for name, theme, width in PICTURES:
-            if name in (sys.argv[1:] or SCREENS):
-                draw(browser, studio, url, name, theme, width)
+        for theme, width in product(THEMES, WIDTHS):
+            draw_all(browser, studio, url, sys.argv[1:] or [*SCREENS], theme, width)
         browser.close()
     large = [it for it in TARGET.glob("*.png") if it.stat().st_size > MAX_BYTES]
     for it in large:
@@ -187,6 +187,11 @@ def call(url: str, tool: str, **arguments: object) -> dict[str, object]:
 def prepare(url: str) -> None:
     """What a company would have after a morning."""
     call(url, "admin/add_user", name="mira")
+    call(url, "admin/add_group", name="workshop")
+    call(url, "admin/add_member", group="workshop", user="mira")
+    call(url, "admin/make_token", label="the workshop's tablet", scopes=["pecia.search"])
+    # It waits for the owner to confirm it.
+    call(url, "admin/add_source", source_id="system-manuals", folder="/usr/share/doc")
     call(url, "memory/cipher_extract_and_operate_memory", interaction=[*MEMORIES])
     call(
         url,
@@ -230,26 +235,35 @@ def agent(url: str, tool: str, arguments: Mapping[str, object]) -> dict[str, Any
     return result["structuredContent"]
 
 
-def draw(browser: Browser, studio: Page, url: str, name: str, theme: Theme, width: int) -> None:
+def draw_all(
+    browser: Browser, studio: Page, url: str, names: Sequence[str], theme: Theme, width: int
+) -> None:
+    """In one context: the code of the pages is fetched once."""
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHT},
         color_scheme=theme,
         reduced_motion="reduce",
     )
-    page = context.new_page()
+    for name in names:
+        page = context.new_page()
+        shot = draw(page, url, name)
+        page.close()
+        (TARGET / f"{name}-{theme}-{width}.png").write_bytes(reduced(studio, shot, width))
+    context.close()
+
+
+def draw(page: Page, url: str, name: str) -> bytes:
     at = SCREENS[name]
     # A package is compiled when its page is asked for: on a busy machine that takes a while.
     page.goto(url + at if at.startswith("/") else f"{url}/console/{at}", timeout=120_000)
     page.wait_for_load_state("networkidle")
-    page.wait_for_function(IS_SETTLED, timeout=30_000)
+    page.wait_for_function(IS_SETTLED, timeout=60_000)
     if name in TYPED:
         page.keyboard.press("Control+k")
         page.get_by_role("combobox").fill(TYPED[name])
         page.wait_for_load_state("networkidle")
     page.wait_for_timeout(500)
-    shot = page.screenshot()
-    context.close()
-    (TARGET / f"{name}-{theme}-{width}.png").write_bytes(reduced(studio, shot, width))
+    return page.screenshot()
 
 
 def reduced(studio: Page, shot: bytes, width: int) -> bytes:

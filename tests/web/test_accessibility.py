@@ -96,6 +96,7 @@ DIALOGS: dict[str, tuple[str, Callable[[Page], None]]] = {
     "keys": ("", _press("?")),
     "account": ("", _click("Signed in as")),
     "new source": ("#/sources", _click("Add a source")),
+    "edit a space": ("#/sources", _click("Edit handbook")),
     "new token": ("#/tokens", _click("Make a token")),
     "forget a memory": ("#/memories", _click("Forget")),
     "actions of a document": (f"#/edit?{DOC}", _click("More actions")),

@@ -173,3 +173,16 @@ def test_a_signed_in_tab_compiles_on_a_server_and_other_tabs_are_told_to_sign_in
     assert saved.value.suggested_filename.endswith(".ckf.yaml")
     names = [it.get("name", "") for it in quiet.context.cookies()]
     assert [it.partition("_session")[0] for it in names] == ["pecia"]
+
+
+def test_the_bar_of_a_package_searches_in_the_console_and_changes_the_theme(
+    local: str, quiet: Page
+) -> None:
+    quiet.goto(f"{local}/viewer")
+    quiet.get_by_role("button", name="Change theme").click()
+    expect(quiet.locator("html")).to_have_attribute("data-theme", "dark")
+    quiet.get_by_role("searchbox").fill("tide & fog")
+    quiet.keyboard.press("Enter")
+    quiet.wait_for_url("**/console/#/search?q=*")
+    expect(quiet.get_by_role("searchbox")).to_have_value("tide & fog")
+    expect(quiet.locator("html")).to_have_attribute("data-theme", "dark")

@@ -259,6 +259,43 @@ def test_a_document_that_is_deleted_while_it_is_open_can_be_brought_back(
     assert server.read(f"{doc}.md") == f"{PLAN}Typed."
 
 
+def test_who_writes_at_the_end_of_a_long_document_sees_that_it_was_renamed(
+    server: WikiServer, doc: str, page: Page
+) -> None:
+    server.write(f"{doc}.md", PLAN + "".join(f"Line {it}.\n\n" for it in range(300)))
+    here = open_editor(page, server, doc)
+    here.type_at_end("Typed.")
+    here.expect_stored()
+    server.agent("rename_document", docName=doc, newDocName=f"{doc}-moved")
+    expect(page.get_by_role("alert")).to_contain_text("deleted or renamed")
+    expect(page.get_by_role("alert")).to_be_in_viewport()
+    page.keyboard.type(" Kept here.")
+    expect(here.source).to_contain_text("Typed. Kept here.")
+    expect(page.get_by_role("alert")).to_contain_text("Your last changes are not stored.")
+    server.agent("rename_document", docName=f"{doc}-moved", newDocName=doc)
+    here.expect_stored()
+    until(lambda: True if server.read(f"{doc}.md").endswith("Typed. Kept here.") else None)
+
+
+def test_a_link_by_title_is_no_dead_link_in_the_preview(
+    server: WikiServer, doc: str, page: Page
+) -> None:
+    title = f"Title of {doc}"
+    server.write(f"{doc}-other.md", f"# {title}\n")
+    server.write(f"{doc}.md", f"See [[{title}]] and [[nowhere-{doc}]].\n")
+    until(lambda: True if not dead_links(server, doc, title) else None)
+    open_editor(page, server, doc)
+    page.get_by_role("button", name="Preview").click()
+    preview = page.get_by_role("complementary", name="Preview")
+    expect(preview.get_by_role("link", name=title)).to_have_attribute("href", re.compile("other"))
+    expect(preview.get_by_role("link", name=f"nowhere-{doc}")).to_have_class(re.compile("missing"))
+
+
+def dead_links(server: WikiServer, doc: str, target: str) -> list[str]:
+    found = server.agent("get_dead_links", sourceDocNames=[doc])["deadLinks"]
+    return [it["target"] for it in found if it["target"] == target]
+
+
 @pytest.mark.parametrize("body", ["a\r\nb\r\n", "\ufeff# Bee 🐝\n\n\tx\u2028y\n\n\n", "no end"])
 def test_the_file_stays_as_it_is_byte_for_byte(server: WikiServer, page: Page, body: str) -> None:
     name = f"odd-{uuid4().hex[:6]}"

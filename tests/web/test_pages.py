@@ -289,6 +289,21 @@ def test_a_pdf_is_drawn_at_the_page_of_its_passage(handbook: LakeServer, page: P
     expect(page.locator(".sheet i").first).to_be_visible()
     page.get_by_role("button", name="Previous page").click()
     expect(page.get_by_text("Page 5 of 6")).to_be_visible()
+    page.get_by_label("Page", exact=True).fill("2")
+    page.get_by_label("Page", exact=True).press("Enter")
+    expect(page.get_by_text("Page 2 of 6")).to_be_visible()
+    page.get_by_role("button", name="Page 6", exact=True).click()
+    expect(page.get_by_text("Page 6 of 6")).to_be_visible()
+
+
+def test_the_lines_of_a_pdf_are_put_together_to_paragraphs(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page, f"{READ}manuals%2Fwherry-service-manual.pdf")
+    whole = "hold a valid battery card. Edition 3 replaces edition 2 of May 2024 and covers"
+    expect(page.get_by_text(whole)).to_be_visible()
+    shown = page.locator(".passage").first.inner_text()
+    assert "Read this first\n" in shown
 
 
 def test_the_path_of_a_document_opens_it(handbook: LakeServer, page: Page) -> None:

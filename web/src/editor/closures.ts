@@ -23,7 +23,7 @@ const WORDS: Record<number, Closure> = {
   4400: { says: "The server did not accept the last change: this document holds plain text only.", then: "reset" },
   4401: { says: "Your sign-in has ended.", then: "sign-in" },
   4403: { says: "The server takes this tab for another editor.", then: "reset" },
-  4404: { says: "The document was deleted or renamed, or you may no longer read it.", then: "gone" },
+  4404: { says: "The document was deleted or renamed, or you may no longer read it. What you type stays in this tab, and is stored if the document comes back.", then: "gone" },
   4409: { says: "The document has a new history.", then: "reset" },
   4413: { says: "The last change is larger than the server takes. Undo it, then try again.", then: "undo" },
   4422: { says: "The document cannot be edited here: its file is not UTF-8 text. Save it as UTF-8 first.", then: "again" },

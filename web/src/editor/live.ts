@@ -20,6 +20,7 @@ const RIGHTS = 5;
 const BATCH_MS = 20;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
+const GONE_RETRY_MS = 3_000;
 const REMOTE = "remote";
 
 export interface LiveStatus {
@@ -85,7 +86,8 @@ export class LiveDocument {
     window.clearTimeout(this.retryTimer);
     if (this.isClosed || this.socket) return;
     const { url, protocols } = this.options.address();
-    this.tell({ phase: "connecting" });
+    // While it is looked for again, what stands in the way stays in sight.
+    if (this.status.closure?.then !== "gone") this.tell({ phase: "connecting" });
     const socket = new WebSocket(url, protocols);
     socket.binaryType = "arraybuffer";
     let wasOpen = false;
@@ -197,13 +199,14 @@ export class LiveDocument {
     awareness.removeAwarenessStates(this.awareness, others, REMOTE);
     let closure = explain(event.code);
     if (!wasOpen) {
-      this.tell({ phase: "waiting" });
+      if (this.status.closure?.then !== "gone") this.tell({ phase: "waiting" });
       closure = (await this.options.probe()) ?? closure;
     }
     if (this.isClosed || this.socket) return;
     this.tell({ phase: closure.then === "retry" ? "waiting" : "stopped", closure });
-    if (closure.then !== "retry") return;
-    const wait = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** this.attempts++);
+    // A file that a checkout or a program took away for a moment comes back: its document goes on.
+    if (closure.then !== "retry" && closure.then !== "gone") return;
+    const wait = closure.then === "gone" ? GONE_RETRY_MS : Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** this.attempts++);
     this.retryTimer = window.setTimeout(() => this.connect(), wait * (0.5 + Math.random() / 2));
   }
 

@@ -33,6 +33,8 @@ export interface SourceOptions {
 }
 
 const writable = new Compartment();
+/** The bar of the page and that of the editor. */
+const STICKY_BARS_PX = 112;
 
 export function openSource(options: SourceOptions): EditorView {
   const { live, root, label } = options;
@@ -54,6 +56,8 @@ export function openSource(options: SourceOptions): EditorView {
         drawSelection(),
         dropCursor(),
         EditorView.lineWrapping,
+        // The bars that stay at the top of the page hide no line with the cursor.
+        EditorView.scrollMargins.of(() => ({ top: STICKY_BARS_PX })),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", autocapitalize: "sentences" }),
         writable.of(access(false)),
         placeholder("Write here. Type / for blocks, [[ for links."),

@@ -46,10 +46,17 @@ export class Targets {
     return suffix.length === 1 ? suffix[0]![1] : null;
   }
 
-  /** For the preview. What the server did not call dead may still be a title or an alias. */
+  /** A document that this one links to by its title. */
+  private titled(target: string): DocumentRow | null {
+    const wanted = plain(target.trim());
+    for (const [name, title] of this.titles) if (plain(title) === wanted) return this.byName.get(name) ?? null;
+    return null;
+  }
+
+  /** For the preview. What the server did not call dead may still be an alias. */
   resolve(from: string, target: string, dead: Set<string>, anchor = ""): Resolved | null {
     if (!target) return null;
-    const found = this.find(from, target);
+    const found = this.find(from, target) ?? this.titled(target);
     if (found) {
       const title = this.titles.get(found.docName);
       return { href: readLink(this.sourceId, found.path, { at: anchor || undefined }), title: title && anchor ? `${title}, ${anchor}` : title };

@@ -53,7 +53,28 @@ const DID: Record<string, (it: AuditRow) => string | null> = {
   "admin.grant": (it) => `changed who may see ${text(it, "source_id")}`,
   "hub.add_server": (it) => `added the server ${text(it, "name")}`,
   "hub.call_server_tool": (it) => `called ${text(it, "tool")}`,
+  "admin.set_source": (it) => `changed the source ${text(it, "source_id")}`,
+  "admin.set_space": (it) => `changed the space ${text(it, "name")}`,
+  "admin.set_user": (it) => `changed the user ${text(it, "name")}`,
+  "admin.add_group": (it) => `added the group ${text(it, "name")}`,
+  "admin.remove_group": (it) => `removed the group ${text(it, "name")}`,
+  "admin.add_member": (it) => `added ${text(it, "user")} to ${text(it, "group")}`,
+  "admin.remove_member": (it) => `removed ${text(it, "user")} from ${text(it, "group")}`,
+  "admin.crawl_source": (it) => `crawled ${text(it, "source_id").replace(/^wiki:/, "")}`,
 };
+
+/** What was read: told in the audit log, and too much for the list of what happened. */
+const READ: Record<string, (it: AuditRow) => string | null> = {
+  "lake.get_file_text": (it) => `read ${text(it, "key")}`,
+  "lake.get_file_window": (it) => `read ${text(it, "key")}`,
+  "wiki.read_document": (it) => `read ${text(it, "path") || text(it, "docName")}`,
+  "wiki.get_history": (it) => `read the history of ${text(it, "docName")}`,
+  "admin.check_access": (it) => `checked whether ${text(it, "user") || "somebody"} can see ${text(it, "key")}`,
+  "admin.list_audit": () => "read the audit log",
+};
+
+/** Tools with which somebody did, read, searched or asked something. */
+export const ACTS = [...Object.keys(DID), ...Object.keys(READ)];
 
 const SEARCHES = ["lake.search_content", "wiki.search", "memory.cipher_memory_search"];
 
@@ -91,6 +112,11 @@ function isTypedOn(it: AuditRow, later: AuditRow[]): boolean {
 export function actOf(it: AuditRow): string | null {
   const words = DID[it.tool];
   return words && it.status === "ok" ? words(it) : null;
+}
+
+/** The same, and what was read. */
+export function callOf(it: AuditRow): string | null {
+  return actOf(it) ?? (it.status === "ok" ? (READ[it.tool]?.(it) ?? null) : null);
 }
 
 function text(it: AuditRow, name: string): string {

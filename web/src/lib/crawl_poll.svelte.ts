@@ -16,7 +16,13 @@ export class CrawlPoll {
   inView = false;
   due = 0;
 
-  constructor(readonly source: Source) {}
+  /** To administrators the server tells the condition of every source that is crawled: what has none is not asked about. */
+  constructor(
+    readonly source: Source,
+    isAdmin: boolean,
+  ) {
+    if (isAdmin && source.condition === null) this.due = Infinity;
+  }
 
   get known(): boolean {
     return this.crawl !== null || this.refusal !== null;

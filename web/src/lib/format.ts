@@ -50,6 +50,15 @@ export function when(moment: string): string {
   return (isThisYear ? DAY : DATE).format(at);
 }
 
+const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+/** A moment in a log: the time of today, the day too of any other. */
+export function exactly(moment: string): string {
+  const at = new Date(moment);
+  const isToday = at.toDateString() === new Date().toDateString();
+  return isToday ? TIME.format(at) : `${when(moment).replace(/ h$/, " h ago")}, ${TIME.format(at)}`;
+}
+
 /** A position in a recording: 1:02:03. */
 export function clock(ms: number): string {
   const seconds = Math.floor(ms / 1000);

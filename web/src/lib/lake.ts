@@ -1,6 +1,6 @@
 // The lake tools that the pages of the console use.
 
-import { Problem, call, capacity } from "./api";
+import { Problem, call, callAll, capacity } from "./api";
 import type { Origin } from "./provenance";
 
 type Provenance = "original" | "written by a person" | "written by an agent" | "memory" | "derived";
@@ -138,6 +138,12 @@ export function sources(cursor: string | null): Promise<{ sources: Source[]; nex
   return call("lake/list_sources", { limit: 200, ...(cursor ? { cursor } : {}) });
 }
 
+/** What a search had to do without, as a person says it: "lexical only in notes: …". */
+export function inWords(degraded: string): string {
+  const said = degraded.replace(/^lexical only/, "Found by words only, not by meaning");
+  return said.charAt(0).toUpperCase() + said.slice(1);
+}
+
 /** Files of these sources that could not be read. */
 export function unreadOf(found: Source[]): number {
   return found.reduce((sum, it) => sum + (it.unread ?? 0), 0);
@@ -170,6 +176,34 @@ export interface Embedding {
 export function embedding(source_id: string): Promise<Embedding> {
   return call<Embedding>("admin/source_stats", { source_id });
 }
+
+/** How a source is trimmed, crawled and searched. */
+export interface SourceRules {
+  trim_mode: string;
+  enabled: boolean;
+  include: string[];
+  exclude: string[];
+  most_bytes: number;
+  schedule: string | null;
+  hybrid: boolean;
+}
+
+export async function sourceRules(source_id: string): Promise<SourceRules | null> {
+  return (await call<{ rules: SourceRules | null }>("admin/source_stats", { source_id })).rules;
+}
+
+/** A space by its id: a name given later is only known to administrators. */
+export async function spaceConfig(source_id: string): Promise<{ name: string; folder: string } | null> {
+  const found = await callAll<{ source_id: string; name: string; folder: string }>("admin/list_spaces", "spaces");
+  return found.find((it) => it.source_id === source_id) ?? null;
+}
+
+/** Who sees the files of a source: the choices of `trim_mode`. */
+export const VISIBILITY = [
+  { value: "per_file", name: "by grants on folders and files" },
+  { value: "source_only", name: "who has a role in the source" },
+  { value: "open", name: "everyone in the tenant" },
+];
 
 export function crawl(source_id: string): Promise<Crawl> {
   return call<Crawl>("admin/crawl_source", { source_id });

@@ -54,6 +54,7 @@ export interface OpenPiece {
 export type Decision = "accept" | "reject";
 
 const MAX_READ = 20;
+const MAX_LISTED = 100;
 const REFRESH_MS = 60_000;
 
 export async function listSuggestions(space: string, doc?: string, limit = MAX_READ): Promise<SuggestionRow[]> {
@@ -90,12 +91,15 @@ export class Suggestions {
     readonly doc: string,
     /** Called when a piece was accepted: the text is another. */
     private readonly onaccepted: () => void | Promise<void> = () => undefined,
+    /** Whether there is no such document: it was moved, deleted, or is not made yet. */
+    private readonly isGone = false,
   ) {}
 
   async refresh(): Promise<void> {
     const turn = ++this.turn;
     try {
-      const rows = await listSuggestions(this.space, this.doc);
+      // By its name only a document that exists is found.
+      const rows = this.isGone ? (await listSuggestions(this.space, undefined, MAX_LISTED)).filter((it) => it.docName === this.doc) : await listSuggestions(this.space, this.doc);
       const found = await Promise.all(rows.map((it) => this.read(it.suggestion)));
       // The same rows stay the same objects: a card that somebody writes in is not drawn again.
       if (turn === this.turn && JSON.stringify(found) !== JSON.stringify(this.list)) this.list = found;
