@@ -1,16 +1,19 @@
 """A house with a folder that is a source of it, crawled and indexed when a test says so."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from pecia.app.app import index_root
 from pecia.kernel.corpus.keyword.writer import IndexWriter
 from pecia.kernel.jobs.worker import run_until_idle
-from tests.conftest import House
+from pecia.kernel.store.cluster import Cluster
+from tests.conftest import House, open_test_app, with_callers
+from tests.database import fresh_database
 
 SOURCE = "docs"
 
@@ -52,7 +55,30 @@ class Lake:
 
 @pytest.fixture
 async def lake(house: House, tmp_path: Path) -> Lake:
-    folder = tmp_path / "docs"
+    return await _add_docs(house, tmp_path)
+
+
+OpenLake: TypeAlias = Callable[[Path], AbstractAsyncContextManager[Lake]]
+
+
+@pytest.fixture(scope="module")
+def open_lake(cluster: Cluster, template: str) -> OpenLake:
+    """Opens one below a folder, for all tests of a file that only search it.
+
+    Such a file has an `anyio_backend` of the module.
+    """
+
+    @asynccontextmanager
+    async def opened(root: Path) -> AsyncGenerator[Lake]:
+        with fresh_database(cluster, template) as database:
+            async with with_callers(open_test_app(database, root / "home")) as house:
+                yield await _add_docs(house, root)
+
+    return opened
+
+
+async def _add_docs(house: House, root: Path) -> Lake:
+    folder = root / "docs"
     folder.mkdir()
     await house.call(
         house.ana, "add_source", source_id=SOURCE, folder=str(folder), trim_mode="open"

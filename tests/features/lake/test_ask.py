@@ -310,3 +310,12 @@ async def test_what_one_may_not_see_is_neither_answered_from_nor_verified(lake: 
     found = await call(bo, "verify_quotations", quotations=[quoted, missing])
     assert [it["state"] for it in found["quotations"]] == ["there is no such file"] * 2
     assert (await call(ana, "verify_quotations", quotations=[quoted]))["all_hold"] is True
+
+
+async def test_a_dump_of_numbers_is_no_answer(lake: Lake) -> None:
+    numbers = json.dumps({"ids": [*range(173_460, 174_460)]})
+    lake.write({"marmot-census.json": numbers, "soup.md": FILES["soup.md"]})
+    await lake.crawl()
+    question = "How many marmots are in the census?"
+    found = await lake.house.call(lake.house.ana, "ask", question=question)
+    assert (found["outcome"], found["quotations"]) == ("nothing", [])

@@ -1,14 +1,18 @@
 """A keyword index that does not keep up is seen by who searches and by who runs the server."""
 
 import json
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from starlette.requests import Request
 
 from pecia.app.app import index_root
+from pecia.app.operator import health
+from pecia.app.operator.health import IndexTrouble, index_troubles
 from pecia.interfaces.http.routes.health import Health
 from pecia.interfaces.http.routes.metrics import CallMetrics
 from pecia.kernel.corpus.keyword.directory import load_node_name
@@ -16,7 +20,11 @@ from pecia.kernel.corpus.keyword.lag import IndexLag
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.corpus.keyword.writer import IndexWriter
 from pecia.kernel.corpus.search.search import Corpus, SearchRequest
+from pecia.kernel.corpus.vectors.embed_job import embed_job
+from pecia.kernel.corpus.vectors.embedder import Vectors
+from pecia.kernel.jobs import NoArguments, defer_as_system
 from pecia.kernel.jobs.worker import run_until_idle
+from pecia.kernel.store.store import Store
 from tests.features.lake.conftest import SOURCE, Lake
 
 pytestmark = pytest.mark.anyio
@@ -122,3 +130,46 @@ async def test_an_index_that_is_behind_and_moves_is_not_told_of(lake: Lake) -> N
         assert lag.stalled_tenants() == {}
         await catch_up(lake)
         clock.now += 10
+
+
+@dataclass
+class WatchedEmbedder:
+    """Asks for the indexes that are behind whenever it embeds."""
+
+    store: Store
+    name: str = "watched"
+    language: str = ""
+    seen: list[IndexTrouble] = field(default_factory=list[IndexTrouble])
+
+    async def dimension(self) -> int:
+        return 2
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        found = await index_troubles(self.store, "none")
+        self.seen += [it for it in found if it.kind == "semantic"]
+        return np.ones((len(texts), 2), np.float32)
+
+
+async def test_embeddings_that_are_being_made_are_told_from_an_index_that_stands_still(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "STALL_TIMEOUT_S", 0)
+    app, embedder = lake.house.app, WatchedEmbedder(lake.house.app.store)
+    job = embed_job(embedder, schedule=None)
+
+    async def embed() -> None:
+        async with app.store.system() as tx:
+            await defer_as_system(tx, job, NoArguments(), tenant_id=lake.house.ana.tenant_id)
+        await run_until_idle(app.store, [job])
+
+    lake.write({"first.md": "A heron stands in the river.\n"})
+    await lake.crawl()
+    await embed()
+    embedder.seen.clear()
+    lake.write({"second.md": "A bridge crosses the river.\n"})
+    await lake.crawl()
+    [waiting] = [it for it in await index_troubles(app.store, "none") if it.kind == "semantic"]
+    assert not waiting.is_running
+    await embed()
+    assert embedder.seen
+    assert all(it.is_running for it in embedder.seen)

@@ -1,11 +1,19 @@
 """A question that names a long file is answered from the right page of it."""
 
+from collections.abc import AsyncGenerator
+
 import pytest
 
-from tests.features.lake.conftest import Lake
+from tests.features.lake.conftest import Lake, OpenLake
 from tests.features.lake.test_semantic_search import embed
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
 
 STATEMENTS = ("Risks", "Statement of Cash Flows", "Balance Sheet", "Notes on Leases")
 
@@ -20,17 +28,20 @@ def report(name: str) -> str:
     return "\f".join(pages)
 
 
-@pytest.fixture
-async def reports(lake: Lake) -> Lake:
-    lake.write(
-        {
-            f"{name.replace(' ', '').upper()}_{year}.txt": report(name)
-            for name in ("Blue Harbor", "Northwind", "Old Mill")
-            for year in (2021, 2022)
-        }
-    )
-    await lake.crawl()
-    return lake
+@pytest.fixture(scope="module")
+async def reports(
+    open_lake: OpenLake, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Lake]:
+    async with open_lake(tmp_path_factory.mktemp("reports")) as lake:
+        lake.write(
+            {
+                f"{name.replace(' ', '').upper()}_{year}.txt": report(name)
+                for name in ("Blue Harbor", "Northwind", "Old Mill")
+                for year in (2021, 2022)
+            }
+        )
+        await lake.crawl()
+        yield lake
 
 
 async def test_the_named_file_comes_first_with_the_pages_that_answer(reports: Lake) -> None:
@@ -89,20 +100,27 @@ OTHERS = (
 PLACES = ("room", "pump", "machine", "night", "hand")
 
 
-@pytest.fixture
-async def manuals(lake: Lake) -> Lake:
+@pytest.fixture(scope="module")
+async def manuals(
+    open_lake: OpenLake, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Lake]:
     """One note, and manuals whose names have plain words in them."""
-    lake.write({"notes/cellar.md": NOTE})
-    lake.write(
-        {
-            "pg-hot-standby.txt": manual("The hot standby"),
-            "apt-get.txt": manual("apt-get"),
-            **{f"{it.replace(' ', '-')}.txt": manual(it) for it in OTHERS},
-            **{f"about/{it}-{n}.txt": f"A {it} of {n} parts." for it in PLACES for n in range(8)},
-        }
-    )
-    await lake.crawl()
-    return lake
+    async with open_lake(tmp_path_factory.mktemp("manuals")) as lake:
+        lake.write({"notes/cellar.md": NOTE})
+        lake.write(
+            {
+                "pg-hot-standby.txt": manual("The hot standby"),
+                "apt-get.txt": manual("apt-get"),
+                **{f"{it.replace(' ', '-')}.txt": manual(it) for it in OTHERS},
+                **{
+                    f"about/{it}-{n}.txt": f"A {it} of {n} parts."
+                    for it in PLACES
+                    for n in range(8)
+                },
+            }
+        )
+        await lake.crawl()
+        yield lake
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
@@ -168,22 +186,29 @@ type QueenRegistry struct {
 """
 
 
-@pytest.fixture
-async def workshop(lake: Lake) -> Lake:
+@pytest.fixture(scope="module")
+async def workshop(
+    open_lake: OpenLake, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Lake]:
     """Code, and office files that are named like parts of its identifiers."""
-    lake.write(
-        {
-            "code/weigh.py": READER,
-            "code/util.go": REGISTRY,
-            "office/scale.md": "# Scale\n\nThe scale of the workshop was calibrated in May.",
-            "office/Registry.txt": "Entries of the registry of associations, by number and date.",
-            "office/reader.md": "# Reader\n\nA reader for the course on honey.",
-            **{f"notes/{n}.md": f"Note {n}: frames, wax and syrup of hive {n}." for n in range(30)},
-        }
-    )
-    await lake.crawl()
-    await embed(lake.house)
-    return lake
+    async with open_lake(tmp_path_factory.mktemp("workshop")) as lake:
+        lake.write(
+            {
+                "code/weigh.py": READER,
+                "code/util.go": REGISTRY,
+                "office/scale.md": "# Scale\n\nThe scale of the workshop was calibrated in May.",
+                "office/Registry.txt": "Entries of the registry of associations, by number and "
+                "date.",
+                "office/reader.md": "# Reader\n\nA reader for the course on honey.",
+                **{
+                    f"notes/{n}.md": f"Note {n}: frames, wax and syrup of hive {n}."
+                    for n in range(30)
+                },
+            }
+        )
+        await lake.crawl()
+        await embed(lake.house)
+        yield lake
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])

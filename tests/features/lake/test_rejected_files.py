@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from pecia.features.lake.crawl.crawler import MAX_ATTEMPTS, is_last_attempt
+from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.errors import Collision, QuotaExceeded, UpstreamError
 from pecia.kernel.jobs.call import JobCall, JobRun
 from pecia.kernel.jobs.status import list_jobs
@@ -74,6 +75,25 @@ async def test_a_text_too_large_for_an_index_of_the_database_costs_no_other_file
     assert (bad["status"], bad["chunks"]) == ("unsupported", [])
     assert "narrow" in bad["reason"]
     assert await attempts(lake, "lake.read") == [("done", 1)]
+
+
+async def test_of_a_text_longer_than_the_store_holds_the_first_part_is_kept_and_said(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "MAX_TEXT_CHARS", 5_000)
+    lines = [f"Heron {it} stands in the reeds.\n" for it in range(1_000)]
+    lake.write({**FILES, "long.txt": "".join(lines)})
+    await lake.crawl()
+    long = await text_of(lake, "long.txt")
+    assert long["status"] == "too_large"
+    assert long["reason"].startswith(f"Its text has {len(''.join(lines)):,} characters; the first ")
+    kept = "".join(it["text"] for it in long["chunks"])
+    assert kept.endswith(" stands in the reeds.\n")
+    assert 4_900 < len(kept) <= 5_000
+    [hit] = (await lake.search("heron 77", mode="lexical", limit=1))["hits"]
+    assert hit["key"] == "long.txt"
+    unread = await lake.house.call(lake.house.ana, "list_unread", source_id="docs")
+    assert [(it["key"], it["reason"]) for it in unread["files"]] == [("long.txt", long["reason"])]
 
 
 async def test_facts_that_the_database_refuses_are_left_out(lake: Lake, owner: Connection) -> None:

@@ -40,7 +40,7 @@ def test_it_is_what_a_dictionary_with_the_same_changes_is(
         assert all(made[it] is wanted[it] for it in wanted)
         for before, known in copies:
             changed = {it for it in wanted | known if wanted.get(it) is not known.get(it)}
-            assert made.differing(before) == changed
+            assert made.changed_keys(before) == changed
 
 
 def test_values_that_are_nothing_are_values() -> None:

@@ -14,7 +14,8 @@ class ExtractionLimits:
     """What a file may cost. The times and the memory are those of one child at one range of units.
 
     A document that is read page by page gets `cpu_s` and `wall_s` anew for every `units_at_once`
-    pages, and `file_s` for the whole. A child without a file for `idle_s` ends.
+    pages, and `file_s` for the whole. A child without a file for `idle_s` ends. A file that waits
+    for longer than `patience_s` gets another child, while there are fewer than `children`.
     """
 
     children: int = 2
@@ -26,6 +27,7 @@ class ExtractionLimits:
     file_s: float = 900.0
     start_s: float = 30.0
     idle_s: float = 300.0
+    patience_s: float = 1.0
     units_at_once: int = 250
     lost_units: int = 5
     max_uses: int = 1_000

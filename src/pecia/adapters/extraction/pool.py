@@ -1,4 +1,4 @@
-"""The children that are alive: as many as allowed, reused while they are sound."""
+"""The children that are alive: as few as keep up, as many as allowed, reused while sound."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -21,12 +21,17 @@ _MAX_START_ATTEMPTS = 3
 
 
 class ExtractorPool:
-    """Files wait here for a child. None is started before a file comes."""
+    """Files wait here for a child. None is started before a file comes, and another one only for a
+    file that has waited: most are read in less time than a child takes to start.
+    """
 
     def __init__(self, limits: ExtractionLimits) -> None:
         self._limits = limits
         self._slots = anyio.Semaphore(limits.children)
         self._idle: list[ExtractorProcess] = []
+        self._turn = anyio.Lock(fast_acquire=True)
+        self._busy = 0
+        self._freed = anyio.Event()
         self.confinement: Confinement | None = None
 
     async def read(
@@ -60,15 +65,30 @@ class ExtractorPool:
 
     @asynccontextmanager
     async def _child(self) -> AsyncGenerator[ExtractorProcess]:
-        child = await self._next()
+        # One after the other: who has waited longest is next, also while a child starts.
+        async with self._turn:
+            await self._wait_for_idle()
+            child = await self._next()
+            self._busy += 1
         try:
             yield child
         finally:
-            # A cancelled reading leaves its child unsound, and so ends it.
-            if child.is_reusable:
-                self._idle.append(child)
-            else:
-                await child.kill()
+            try:
+                # A cancelled reading leaves its child unsound, and so ends it.
+                if child.is_reusable:
+                    self._idle.append(child)
+                else:
+                    await child.kill()
+            finally:
+                self._busy -= 1
+                self._freed.set()
+                self._freed = anyio.Event()
+
+    async def _wait_for_idle(self) -> None:
+        """Until a child is free, none is left to wait for, or the file has waited long enough."""
+        with anyio.move_on_after(self._limits.patience_s):
+            while self._busy and not self._idle:
+                await self._freed.wait()
 
     async def _next(self) -> ExtractorProcess:
         while self._idle:

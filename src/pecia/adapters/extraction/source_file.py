@@ -54,10 +54,10 @@ def open_source(source: Path | bytes, file_bytes: int) -> OpenSourceFile | Sourc
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         return SourceRefusal(ExtractionStatus.UNSUPPORTED, f"It cannot be opened: {why}.")
-    return _checked(descriptor, file_bytes)
+    return _check_file(descriptor, file_bytes)
 
 
-def _checked(descriptor: int, file_bytes: int) -> OpenSourceFile | SourceRefusal:
+def _check_file(descriptor: int, file_bytes: int) -> OpenSourceFile | SourceRefusal:
     found = os.fstat(descriptor)
     if stat.S_ISREG(found.st_mode) and found.st_size <= file_bytes:
         return OpenSourceFile(descriptor)

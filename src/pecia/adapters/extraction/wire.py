@@ -177,7 +177,7 @@ def _about(fields: dict[str, Any]) -> About:
     )
 
 
-def _ending(fields: dict[str, Any]) -> Ending:
+def _read_ending(fields: dict[str, Any]) -> Ending:
     return Ending(
         ExtractionStatus(fields["status"]),
         _line(fields["reason"]),
@@ -215,4 +215,4 @@ def _moment(value: object) -> int | None:
     return None if value is None else _whole(value)
 
 
-_PARSERS = {"Ready": _ready, "About": _about, "RawUnit": _unit, "Ending": _ending}
+_PARSERS = {"Ready": _ready, "About": _about, "RawUnit": _unit, "Ending": _read_ending}

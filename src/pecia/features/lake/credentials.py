@@ -71,7 +71,7 @@ class SourceCredentials:
                 key_id=row["key_id"],
             )
         text = self.keyring.open_sealed_box(
-            Purpose.SOURCE, _identity(tenant_id, source_id), _sealed(row)
+            Purpose.SOURCE, _identity(tenant_id, source_id), _read_sealed(row)
         )
         return text.decode()
 
@@ -137,7 +137,7 @@ async def reseal_credentials(store: Store, keyring: Keyring) -> int:
             old = await tx.fetch_all(SQL["old_credentials"], **_page(keyring, limit=RESEAL_BATCH))
             for row in old:
                 identity = _identity(row["tenant_id"], row["source_id"])
-                text = keyring.open_sealed_box(Purpose.SOURCE, identity, _sealed(row))
+                text = keyring.open_sealed_box(Purpose.SOURCE, identity, _read_sealed(row))
                 place = {"tenant_id": row["tenant_id"], "source_id": row["source_id"]}
                 sealed = key.seal(Purpose.SOURCE, identity, text)
                 await tx.execute(SQL["reseal_credential"], **place, **_columns(sealed))
@@ -151,7 +151,7 @@ def _identity(tenant_id: UUID, source_id: str) -> bytes:
     return f"{tenant_id}|lake|{source_id}".encode()
 
 
-def _sealed(row: dict[str, Any]) -> SealedSecret:
+def _read_sealed(row: dict[str, Any]) -> SealedSecret:
     return SealedSecret(row["key_id"], row["nonce"], row["ciphertext"])
 
 

@@ -24,6 +24,7 @@ _MEANT = {"iso-8859-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252", "asc
 _ESCAPE = b"\x1b"
 _GUESSED_BYTES = 100_000
 # Characters that text does not have, but for the few that terminals and page breaks use.
+_STRAY_CONTROLS = 1
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
@@ -43,7 +44,7 @@ def decode(data: bytes, charset: str = "", *, is_whole: bool = True) -> DecodedT
             return _try(data, encoding, is_whole)
     if encoding := _detect_utf16(data):
         return _try(data, encoding, is_whole)
-    if len(_CONTROL.findall(data[:8192])) > len(data[:8192]) // 100:
+    if len(_CONTROL.findall(data[:8192])) > max(_STRAY_CONTROLS, len(data[:8192]) // 100):
         return None
     for encoding in _candidate_encodings(data, charset):
         if found := _try(data, encoding, is_whole):

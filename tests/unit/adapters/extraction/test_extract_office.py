@@ -168,3 +168,17 @@ async def test_a_page_two_hundred_thousand_levels_deep_keeps_its_words(
     page = b"<div>" * 200_000 + b"Deep words." + b"</div>" * 200_000
     found = await extractor.extract(page, name="deep.html")
     assert (found.status, found.text) == (ExtractionStatus.OK, "Deep words.")
+
+
+async def test_the_text_of_a_drawing_is_read(extractor: FileExtractor) -> None:
+    space = 'xmlns:draw="d" xmlns:text="t"'
+    content = (
+        f'<body {space}><draw:page draw:name="page1"><draw:custom-shape><text:p>Crane 7</text:p>'
+        "</draw:custom-shape></draw:page></body>"
+    )
+    mimetype = "application/vnd.oasis.opendocument.graphics"
+    found = await extractor.extract(
+        samples.zipped({"mimetype": mimetype, "content.xml": content}), name="quay.odg"
+    )
+    assert (found.status, found.text.strip()) == (ExtractionStatus.OK, "Crane 7")
+    assert found.facts.content_type == mimetype

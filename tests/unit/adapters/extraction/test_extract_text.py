@@ -243,3 +243,26 @@ async def test_words_after_an_empty_line_stay_with_their_cue_and_comments_are_no
 async def test_the_same_bytes_give_the_same_text(extractor: FileExtractor) -> None:
     once = await extractor.extract(NOTE.encode(), name="loan.md")
     assert await extractor.extract(NOTE.encode(), name="loan.md") == once
+
+
+async def test_a_short_text_with_a_stray_control_character_is_text(
+    extractor: FileExtractor,
+) -> None:
+    found = await extractor.extract(b"The key hangs\x00 beside the clock.\n", name="keys.txt")
+    assert (found.status, found.text) == (
+        ExtractionStatus.OK,
+        "The key hangs\ufffd beside the clock.\n",
+    )
+
+
+async def test_a_comment_before_a_table_does_not_hide_its_columns(extractor: FileExtractor) -> None:
+    table = "# Berths, one a line; north, south\n#\n#berth\tname\nA\tNordkai, east\nB\tSüdkai\n"
+    found = await extractor.extract(table.encode(), name="berths.tab")
+    assert found.text == (
+        "Berths, one a line; north, south\n\n| berth | name |\n| --- | --- |\n"
+        "| A | Nordkai, east |\n| B | Südkai |"
+    )
+    plain = await extractor.extract(b"# Made by hand\nname,town\nana,Kiel\n", name="people.csv")
+    assert plain.text == "Made by hand\n\n| name | town |\n| --- | --- |\n| ana | Kiel |"
+    numbers = await extractor.extract(b"#1,first\n#2,second\n", name="places.csv")
+    assert numbers.text == "| #1 | first |\n| --- | --- |\n| #2 | second |"

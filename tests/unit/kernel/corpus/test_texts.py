@@ -111,6 +111,14 @@ async def test_words_that_stay_keep_their_chunk(ground: CorpusFixture) -> None:
     assert [seq for _, seq, _ in await ground.ask(CHUNKS)] == [0, 1, 2]
 
 
+async def test_chunks_before_an_edit_are_not_written_again(ground: CorpusFixture) -> None:
+    where = "SELECT ctid::text, text FROM kernel.chunk ORDER BY seq"
+    await ground.put("a.md", "apples", "pears", "plums")
+    before = await ground.ask(where)
+    await ground.put("a.md", "apples", "pears", "plums and more")
+    assert (await ground.ask(where))[:2] == before[:2]
+
+
 async def test_an_earlier_revision_can_still_be_read(ground: CorpusFixture) -> None:
     first = await ground.put("a.md", "apples")
     await ground.put("a.md", "pears")

@@ -3,6 +3,7 @@
 import pytest
 
 from pecia.kernel.text.links.extract import find_links
+from pecia.kernel.text.links.inline import plain_text
 from pecia.kernel.text.links.link import Link, LinkKind
 from pecia.kernel.text.markdown.escapes import decode_path, encode_path, path_length, unescape
 
@@ -147,3 +148,23 @@ def test_an_encoded_path_is_read_back(path: str, *, angled: bool) -> None:
     link = only(f"[x](<{written}>)" if angled else f"[x]({written})")
     assert decode_path(link.target.path) == path
     assert link.target.anchor is None
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        (
+            "The SDK ![version](https://img.example/%40v) ![licence](https://img.example/l)",
+            "The SDK",
+        ),
+        ("[![CI](badge.svg)](https://ci.example) Build", "Build"),
+        ("![The logo](logo.png)", "The logo"),
+        ("[![CI](badge.svg)](https://ci.example)", "CI"),
+        ("![[map.png]] The *way* [there](way.md)", "The way there"),
+        ("![" * 5000 + "x", "![" * 5000 + "x"),
+    ],
+)
+def test_a_line_reads_without_its_pictures_unless_there_is_nothing_else(
+    source: str, seen: str
+) -> None:
+    assert plain_text(source) == seen

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from pecia.adapters.extraction.detect.language import detect_language
-from pecia.adapters.extraction.detect.sniff import sniff
+from pecia.adapters.extraction.detect.sniff import DetectedKind, sniff, sniff_text
+from pecia.adapters.extraction.readers.gzip_file import inflate, inflate_head, is_gzip
 from pecia.adapters.extraction.readers.input_file import InputFile, ReaderResult, UnreadableFile
 from pecia.adapters.extraction.readers.registry import READERS
 from pecia.adapters.extraction.readers.version import OURS, our_version
@@ -42,16 +43,24 @@ def handle_request(file: InputFile, order: ReadRequest, tell: SendMessages) -> N
 def _read(file: InputFile, order: ReadRequest, tell: SendMessages) -> Ending:
     if not file.size_bytes:
         return Ending(ExtractionStatus.EMPTY, "The file has no bytes.")
-    sort = sniff(file)
+    sort, is_inside = _detect(file)
     try:
-        reading = READERS[sort.kind](file, order.first, order.count)
+        content = inflate(file) if is_inside else file
+        reading = READERS[sort.kind](content, order.first, order.count)
     except UnreadableFile:
         # The kind is known even of a file that is not read.
         tell(About(sort.content_type, OURS, our_version(), notes=sort.notes))
         raise
     notes = (*sort.notes, *reading.about.notes)
     about = replace(reading.about, content_type=sort.content_type, notes=notes)
-    return _ending(reading, _send_units(about, reading.units, tell))
+    return _make_ending(reading, _send_units(about, reading.units, tell))
+
+
+def _detect(file: InputFile) -> tuple[DetectedKind, bool]:
+    """The kind of the file, or of the one text that it is the gzip of."""
+    head = inflate_head(file) if is_gzip(file) else None
+    inside = sniff_text(head) if head is not None else None
+    return (sniff(file), False) if inside is None else (inside, True)
 
 
 def _send_units(about: About, units: Iterable[RawUnit], tell: SendMessages) -> str:
@@ -68,7 +77,7 @@ def _send_units(about: About, units: Iterable[RawUnit], tell: SendMessages) -> s
     return sample
 
 
-def _ending(reading: ReaderResult, sample: str) -> Ending:
+def _make_ending(reading: ReaderResult, sample: str) -> Ending:
     language = normalize_language_tag(reading.about.language) or detect_language(sample)
     return Ending(
         ExtractionStatus.OK, "It was read.", language, tuple(reading.notes), tuple(reading.headings)

@@ -13,6 +13,7 @@ class FileKind(StrEnum):
     ODT = "an OpenDocument text"
     ODS = "an OpenDocument spreadsheet"
     ODP = "an OpenDocument presentation"
+    ODG = "an OpenDocument drawing"
     EPUB = "an EPUB book"
     RTF = "an RTF document"
     DOC = "a Word 97 document"
@@ -24,6 +25,7 @@ class FileKind(StrEnum):
     HTML = "an HTML page"
     NOTEBOOK = "a Jupyter notebook"
     CAPTIONS = "a file of captions"
+    MAN_PAGE = "a manual page"
     CSV = "a table of separated values"
     JSON = "JSON"
     XML = "XML"
@@ -44,6 +46,7 @@ OFFICE_TYPES = {
     FileKind.ODT: "application/vnd.oasis.opendocument.text",
     FileKind.ODS: "application/vnd.oasis.opendocument.spreadsheet",
     FileKind.ODP: "application/vnd.oasis.opendocument.presentation",
+    FileKind.ODG: "application/vnd.oasis.opendocument.graphics",
     FileKind.EPUB: "application/epub+zip",
     FileKind.RTF: "application/rtf",
     FileKind.DOC: "application/msword",
@@ -59,6 +62,7 @@ CONTENT_TYPES = OFFICE_TYPES | {
     FileKind.HTML: "text/html",
     FileKind.NOTEBOOK: "application/x-ipynb+json",
     FileKind.CAPTIONS: "text/vtt",
+    FileKind.MAN_PAGE: "text/troff",
     FileKind.CSV: "text/csv",
     FileKind.JSON: "application/json",
     FileKind.XML: "application/xml",
@@ -97,6 +101,7 @@ EXTENSIONS = {
     "odt": FileKind.ODT,
     "ods": FileKind.ODS,
     "odp": FileKind.ODP,
+    "odg": FileKind.ODG,
     "epub": FileKind.EPUB,
     "rtf": FileKind.RTF,
     "doc": FileKind.DOC,

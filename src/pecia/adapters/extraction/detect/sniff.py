@@ -56,6 +56,8 @@ _HTML = re.compile(
     r"\s*(?:<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
 _SRT = re.compile(r"\s*\d+\s*\n\d{1,2}:\d\d:\d\d[,.]\d{3}\s+-->\s+\d")
+_MAN_PAGE = re.compile(r"(?m)^[.'][ \t]*(?:TH|Dd)[ \t]+\S")
+_MAN_LINK = re.compile(r"\s*\.so +man\w{1,10}/[^\s/]{1,200}\s*")
 _TEXT_KINDS = frozenset(
     {
         FileKind.MARKDOWN,
@@ -67,6 +69,7 @@ _TEXT_KINDS = frozenset(
         FileKind.HTML,
         FileKind.EML,
         FileKind.MBOX,
+        FileKind.MAN_PAGE,
     }
 )
 _GUESSES = mimetypes.MimeTypes(filenames=())
@@ -90,6 +93,14 @@ def sniff(file: InputFile) -> DetectedKind:
     if {promised, kind} == {FileKind.AUDIO, FileKind.VIDEO}:
         return DetectedKind(kind, content_type)
     return DetectedKind(kind, content_type, (f"It is named .{file.extension}, but it is {kind}.",))
+
+
+def sniff_text(file: InputFile) -> DetectedKind | None:
+    """The kind of a text; nothing where it is anything else."""
+    if file.head[257:262] == b"ustar" or _binary(file) is not None:
+        return None
+    kind, content_type = _textual(file)
+    return None if kind is FileKind.BINARY else DetectedKind(kind, content_type)
 
 
 def _binary(file: InputFile) -> tuple[FileKind, str] | None:
@@ -162,7 +173,7 @@ def _textual(file: InputFile) -> tuple[FileKind, str]:
     if text is None:
         return _plain(FileKind.BINARY)
     promised = EXTENSIONS.get(file.extension)
-    for kind in _telling(text.text):
+    for kind in _text_kinds(text.text):
         # Markdown and code may quote a page, a mail or data; their name is to be believed.
         if promised in (FileKind.MARKDOWN, FileKind.CODE) or (
             promised is FileKind.TEXT and kind is FileKind.JSON
@@ -174,7 +185,7 @@ def _textual(file: InputFile) -> tuple[FileKind, str]:
     return promised, _content_type(promised, file.extension)
 
 
-def _telling(text: str) -> Iterator[FileKind]:
+def _text_kinds(text: str) -> Iterator[FileKind]:
     """Kinds of text that show in their first lines."""
     start = text.lstrip("\ufeff")
     if start.startswith("WEBVTT") or _SRT.match(start):
@@ -185,6 +196,9 @@ def _telling(text: str) -> Iterator[FileKind]:
         yield FileKind.XML
     if start.lstrip().startswith("{") and '"nbformat"' in text and '"cells"' in text:
         yield FileKind.NOTEBOOK
+    is_roff = start.lstrip()[:1] in (".", "'") and _MAN_PAGE.search(text) is not None
+    if is_roff or _MAN_LINK.fullmatch(start[:400]):
+        yield FileKind.MAN_PAGE
     headers = {it.lower() for it in _MAIL_HEADER.findall(_header(start))}
     if _MAILBOX.match(start) and len(headers) >= 2:
         yield FileKind.MBOX

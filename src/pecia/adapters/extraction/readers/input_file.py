@@ -51,6 +51,7 @@ class InputFile:
 
     def __init__(self, descriptor: int, name: str, content_type: str) -> None:
         self._descriptor = descriptor
+        self.name = name
         kind, _, parameters = content_type.partition(";")
         self.content_type = kind.strip().lower()
         found = _CHARSET.search(parameters)

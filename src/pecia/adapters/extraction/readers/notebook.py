@@ -36,7 +36,7 @@ def _language(metadata: dict[str, Any]) -> str:
 
 def _units(cells: list[dict[str, Any]], language: str) -> Iterator[RawUnit]:
     for number, cell in enumerate(cells, 1):
-        source = _joined(cell.get("source", ""))
+        source = _join_source(cell.get("source", ""))
         if cell.get("cell_type") == "code":
             source = "\n\n".join([f"```{language}\n{source}\n```", *_outputs(cell)])
         yield RawUnit(number, UnitKind.SECTION, source, f"cell {number}")
@@ -44,14 +44,14 @@ def _units(cells: list[dict[str, Any]], language: str) -> Iterator[RawUnit]:
 
 def _outputs(cell: dict[str, Any]) -> Iterator[str]:
     for output in cell.get("outputs", []):
-        text = _joined(output.get("text") or output.get("data", {}).get("text/plain", ""))
+        text = _join_source(output.get("text") or output.get("data", {}).get("text/plain", ""))
         if text.strip():
             more = len(text) - _OUTPUT_LETTERS
             cut = f"\n… and {more:,} more letters of output" if more > 0 else ""
             yield f"```\n{text[:_OUTPUT_LETTERS].rstrip()}{cut}\n```"
 
 
-def _joined(said: object) -> str:
+def _join_source(said: object) -> str:
     return "".join(map(str, cast("list[object]", said))) if isinstance(said, list) else str(said)
 
 

@@ -170,7 +170,7 @@ class _Pages:
             read = _Page(_BROKEN_WORD.sub("", text), large)
             if len(text.strip()) < _SCANNED_LETTERS and _has_picture(page):
                 read.is_picture = True
-                read.picture = _rendered(page) if self._ocr is not None else b""
+                read.picture = _render(page) if self._ocr is not None else b""
             return read
         finally:
             textpage.close()
@@ -189,7 +189,7 @@ def _has_picture(page: Any) -> bool:
     return next(iter(page.get_objects(filter=kinds, max_depth=3)), None) is not None
 
 
-def _rendered(page: Any) -> bytes:
+def _render(page: Any) -> bytes:
     """The page as a picture, at a size that an engine reads well and memory bears."""
     scale = min(_SCAN_SCALE, _SCAN_POINTS / max(*page.get_size(), 1))
     return bitmap_file(page.render(scale=scale, grayscale=True))

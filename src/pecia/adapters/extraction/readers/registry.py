@@ -13,7 +13,8 @@ from pecia.adapters.extraction.readers.mail import read_mail, read_mailbox
 from pecia.adapters.extraction.readers.notebook import read_notebook
 from pecia.adapters.extraction.readers.office import read_document, read_sheets
 from pecia.adapters.extraction.readers.pdf import read_pdf
-from pecia.adapters.extraction.readers.slides import read_odp, read_pptx
+from pecia.adapters.extraction.readers.roff.man_page import read_man_page
+from pecia.adapters.extraction.readers.slides import read_odg, read_odp, read_pptx
 from pecia.adapters.extraction.readers.speech import read_recording
 from pecia.adapters.extraction.readers.text import (
     read_code,
@@ -54,11 +55,13 @@ READERS: dict[FileKind, Reader] = {
     FileKind.XLS: read_sheets(FileKind.XLS),
     FileKind.PPTX: read_pptx,
     FileKind.ODP: read_odp,
+    FileKind.ODG: read_odg,
     FileKind.EML: read_mail,
     FileKind.MBOX: read_mailbox,
     FileKind.HTML: read_html,
     FileKind.NOTEBOOK: read_notebook,
     FileKind.CAPTIONS: read_captions,
+    FileKind.MAN_PAGE: read_man_page,
     FileKind.CSV: read_csv,
     FileKind.JSON: read_json,
     FileKind.XML: read_xml,

@@ -1,4 +1,5 @@
 """Presentations, PowerPoint and OpenDocument: one unit a slide, its title a heading. Own reader.
+The pages of an OpenDocument drawing are read the same way.
 
 kreuzberg reads no OpenDocument slides, and does not tell where a PowerPoint slide ends.
 """
@@ -7,6 +8,7 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -18,6 +20,8 @@ from pecia.adapters.extraction.wire import About
 from pecia.kernel.text.canonical import RawUnit, UnitKind
 
 _RELATION_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+# What programs call a page that nobody named.
+_PAGE_NAME = re.compile(r"(?:page|Seite|Slide)\s?\d+", re.IGNORECASE)
 _TITLES = ("title", "ctrTitle")
 
 
@@ -27,7 +31,7 @@ def read_pptx(file: InputFile, first: int, count: int) -> ReaderResult:
         names = _slide_names(package)
         slides = [_pptx_slide(package, name) for name in names]
         core = _tree(package, "docProps/core.xml")
-    return _reading(slides, core)
+    return _make_result(slides, core)
 
 
 def read_odp(file: InputFile, first: int, count: int) -> ReaderResult:
@@ -35,10 +39,18 @@ def read_odp(file: InputFile, first: int, count: int) -> ReaderResult:
     with file.stream() as stream, zipfile.ZipFile(stream) as package:
         content = ElementTree.fromstring(package.read("content.xml"))
         core = _tree(package, "meta.xml")
-    return _reading([_odp_slide(it) for it in _all(content, "page")], core)
+    return _make_result([_odp_slide(it) for it in _all(content, "page")], core)
 
 
-def _reading(slides: list[tuple[str, str]], core: Element | None) -> ReaderResult:
+def read_odg(file: InputFile, first: int, count: int) -> ReaderResult:
+    found = read_odp(file, first, count)
+    about = replace(found.about, when_empty="There is no text in this drawing.")
+    title = about.title if not _PAGE_NAME.fullmatch(about.title) else ""
+    pages = [replace(it, kind=UnitKind.PAGE) for it in found.units]
+    return ReaderResult(replace(about, title=title), pages)
+
+
+def _make_result(slides: list[tuple[str, str]], core: Element | None) -> ReaderResult:
     units = [
         RawUnit(number, UnitKind.SLIDE, text, title)
         for number, (title, text) in enumerate(slides, 1)

@@ -15,10 +15,12 @@ from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.corpus.catalog.texts import ExtractedText
 from pecia.kernel.corpus.connector import Connector, ListedFile
 from pecia.kernel.errors import NotFound, PayloadTooLarge, PeciaError
-from pecia.kernel.text.canonical import CanonicalText, Unit, build_canonical_text
+from pecia.kernel.text.canonical import CanonicalText, Unit, build_canonical_text, hash_text
 from pecia.kernel.text.chunks.chunk import OutlineEntry, TextMarkup
+from pecia.kernel.text.span import Span
 
 SMALL_FILE_BYTES = 64_000
+_LAST_LINE_CHARS = 2_000
 
 
 class ExtractionFacts(Protocol):
@@ -142,10 +144,10 @@ class FileReader:
         except NotFound:
             return None
         except PayloadTooLarge as error:
-            return facts, _unread("too_large", _unfetched(error))
+            return facts, _unread("too_large", _describe_fetch_error(error))
         except PeciaError as error:
             # Without a stamp it counts as changed, so the next crawl retries it.
-            return replace(facts, etag=None), _unread("timeout", _unfetched(error))
+            return replace(facts, etag=None), _unread("timeout", _describe_fetch_error(error))
         return _to_result(facts, read)
 
 
@@ -157,13 +159,28 @@ def mark_refused(facts: FileMetadata, error: PeciaError) -> tuple[FileMetadata, 
 
 def _to_result(facts: FileMetadata, read: ExtractorResult) -> ReadFileResult:
     facts = replace(facts, content_type=facts.content_type or read.facts.content_type)
-    if len(read.text) > texts.MAX_TEXT_CHARS:
-        # It would fail the whole batch, on every retry.
-        reason = (
-            f"Its text has {len(read.text)} characters, at most {texts.MAX_TEXT_CHARS} are kept."
-        )
-        return facts, _unread("too_large", reason)
-    return facts, _text(read)
+    # More would fail the whole batch, on every retry.
+    is_long = len(read.text) > texts.MAX_TEXT_CHARS
+    return facts, _first_part(read) if is_long else _text(read)
+
+
+def _first_part(read: ExtractorResult) -> ExtractedText:
+    """As much as the store holds, up to the end of a line, and a reason that says so."""
+    limit = texts.MAX_TEXT_CHARS
+    end = read.text.rfind("\n", limit - _LAST_LINE_CHARS, limit) + 1 or limit
+    text = read.text[:end]
+    units = tuple(
+        replace(it, span=Span(it.span.start, min(it.span.end, end)))
+        for it in read.units
+        if it.span.start < end
+    )
+    return replace(
+        _text(read),
+        canonical=CanonicalText(text, units, hash_text(text)),
+        outline=tuple(it for it in read.facts.outline if it.start < end),
+        status="too_large",
+        reason=f"Its text has {len(read.text):,} characters; the first {end:,} are kept.",
+    )
 
 
 def _facts(source_id: str, seen: ListedFile) -> FileMetadata:
@@ -199,5 +216,5 @@ def _unread(status: str, reason: str) -> ExtractedText:
     return ExtractedText(build_canonical_text(()), status=status, reason=reason)
 
 
-def _unfetched(error: PeciaError) -> str:
+def _describe_fetch_error(error: PeciaError) -> str:
     return f"It could not be fetched: {error}."

@@ -160,6 +160,9 @@ def _lean_reader(name: str, it: FileTextTools) -> Tool[PassageRead, TextOutput]:
     return Tool(FEATURE, name, Scope.READ, PassageRead, TextOutput, it.read_text)
 
 
+READ_WHOLE = "ok"
+
+
 async def read_for_agent(
     store: Store, call: Call, file: FileAddress, start: int, max_tokens: int
 ) -> ResourcePart:
@@ -175,6 +178,8 @@ async def read_for_agent(
     after = shown[-1].seq + 1
     has_more = after < found.chunk_count
     head = f"{found.title or found.key}\n{uri} chunks {start} to {after - 1} of {found.chunk_count}"
+    if found.status != READ_WHOLE:
+        head += f"\n[{found.status}: {found.reason}]"
     tail = f"\n\n[More: start {after}]" if has_more else ""
     return ResourcePart(f"{head}\n\n{_readable_text(shown)}{tail}", after if has_more else None)
 

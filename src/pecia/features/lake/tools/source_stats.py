@@ -6,10 +6,10 @@ from typing import Literal
 from pydantic import Field
 
 from pecia.features.lake.core.cursor import MAX_CURSOR_CHARS, decode_name_cursor, encode_name_cursor
-from pecia.features.lake.model import SourceId
+from pecia.features.lake.model import SourceId, parse_config
 from pecia.features.lake.source_status import READ, load_source_statuses
 from pecia.kernel.corpus.catalog import catalog
-from pecia.kernel.errors import Forbidden, Json
+from pecia.kernel.errors import Forbidden, InvalidFormat, Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
@@ -19,6 +19,7 @@ from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.features.lake", "source_status.sql")
 SOURCES_SQL = load_queries("pecia.features.lake.tools", "sources.sql")
+CRAWL_SQL = load_queries("pecia.features.lake.crawl", "queries.sql")
 FEATURE = "admin"
 MAX_REASONS = 100
 
@@ -44,6 +45,18 @@ class ReasonCountOut(Output):
     files: int
 
 
+class SourceRulesOut(Output):
+    """How it is trimmed, crawled and searched: what `set_source` changes."""
+
+    trim_mode: str
+    enabled: bool
+    include: list[str]
+    exclude: list[str]
+    most_bytes: int
+    schedule: str | None
+    hybrid: bool
+
+
 class SourceStatsOut(Output):
     source_id: str
     files: int
@@ -59,6 +72,9 @@ class SourceStatsOut(Output):
         description="Why files were not read, most frequent first."
     )
     has_more_reasons: bool = Field(description="`list_unread` names every file.")
+    rules: SourceRulesOut | None = Field(
+        description="What set_source changes; null where another toolset manages the source."
+    )
 
 
 class ListUnread(Input):
@@ -101,6 +117,7 @@ class SourceStatsTools:
             )
             embedded = await self._count_embedded(tx, ask.source_id)
             known = (await load_source_statuses(tx, [ask.source_id])).get(ask.source_id)
+            rules = await _load_rules(tx, ask.source_id)
         return SourceStatsOut(
             source_id=ask.source_id,
             files=sum(it.files for it in counted),
@@ -112,6 +129,7 @@ class SourceStatsTools:
             by_status=counted,
             unread=reasons[:MAX_REASONS],
             has_more_reasons=len(reasons) > MAX_REASONS,
+            rules=rules,
         )
 
     async def _count_embedded(self, tx: Transaction, source_id: str) -> int | None:
@@ -140,6 +158,27 @@ class SourceStatsTools:
         return UnreadFilesOut(
             files=page, next_cursor=encode_name_cursor(page[-1].key, asked) if more else None
         )
+
+
+async def _load_rules(tx: Transaction, source_id: str) -> SourceRulesOut | None:
+    source = await catalog.get_source(tx, source_id)
+    row = await tx.fetch_one(CRAWL_SQL["config"], "no such source", source_id=source_id)
+    try:
+        config = parse_config(row["config"])
+    except InvalidFormat:
+        # Its crawl says so; the figures are true all the same.
+        return None
+    if config is None:
+        return None
+    return SourceRulesOut(
+        trim_mode=source.trim_mode,
+        enabled=source.enabled,
+        include=[*config.include],
+        exclude=[*config.exclude],
+        most_bytes=config.most_bytes,
+        schedule=config.schedule,
+        hybrid=config.hybrid,
+    )
 
 
 def source_stats_tools(store: Store, model: str | None) -> tuple[AnyTool, ...]:

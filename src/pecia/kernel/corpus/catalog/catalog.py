@@ -73,7 +73,7 @@ async def get_enabled_source(tx: Transaction, source_id: str) -> Source:
     """The source, or Conflict where it is switched off: then nobody reads or writes its files."""
     found = await get_source(tx, source_id)
     if not found.enabled:
-        raise _disabled(source_id)
+        raise _disabled_error(source_id)
     return found
 
 
@@ -81,7 +81,7 @@ async def missing_file(tx: Transaction, source_id: str, key: str) -> PeciaError:
     """Why a file is not there: its source is switched off, or there is none that you may see."""
     found = await tx.fetch_all_as(Source, SQL["source"], source_id=source_id)
     if found and not found[0].enabled:
-        return _disabled(source_id)
+        return _disabled_error(source_id)
     return no_file(source_id, key)
 
 
@@ -95,7 +95,7 @@ def no_file(source_id: str, key: str) -> NotFound:
     )
 
 
-def _disabled(source_id: str) -> Conflict:
+def _disabled_error(source_id: str) -> Conflict:
     return Conflict(
         f"the source {source_id!r} is switched off",
         source_id=source_id,

@@ -18,12 +18,14 @@ def ndcg(run: RankedRun, judged: RelevanceJudgements, k: int = 10) -> float:
 
 def recall(run: RankedRun, judged: RelevanceJudgements, k: int) -> float:
     """The mean share of the relevant documents that are among the first k."""
-    return _mean(run, judged, lambda found, gains: _found(found[:k], gains) / _relevant(gains))
+    return _mean(
+        run, judged, lambda found, gains: _count_relevant(found[:k], gains) / _relevant(gains)
+    )
 
 
 def hit_rate(run: RankedRun, judged: RelevanceJudgements, k: int) -> float:
     """The share of queries with at least one relevant document among the first k."""
-    return _mean(run, judged, lambda found, gains: float(_found(found[:k], gains) > 0))
+    return _mean(run, judged, lambda found, gains: float(_count_relevant(found[:k], gains) > 0))
 
 
 def mean_reciprocal_rank(run: RankedRun, judged: RelevanceJudgements, k: int = 10) -> float:
@@ -66,14 +68,14 @@ def _once(found: Sequence[str]) -> Sequence[str]:
 
 def _ndcg(found: Sequence[str], gains: Mapping[str, int], k: int) -> float:
     best = sorted((gain for gain in gains.values() if gain > 0), reverse=True)[:k]
-    return _discounted([max(0, gains.get(it, 0)) for it in found]) / _discounted(best)
+    return _discounted_gain([max(0, gains.get(it, 0)) for it in found]) / _discounted_gain(best)
 
 
-def _discounted(gains: Sequence[int]) -> float:
+def _discounted_gain(gains: Sequence[int]) -> float:
     return sum(gain / math.log2(place + 2) for place, gain in enumerate(gains))
 
 
-def _found(found: Sequence[str], gains: Mapping[str, int]) -> int:
+def _count_relevant(found: Sequence[str], gains: Mapping[str, int]) -> int:
     return sum(gains.get(it, 0) > 0 for it in found)
 
 

@@ -88,7 +88,7 @@ def compute_hit_rates(outcomes: Sequence[QuestionOutcome], deep: int = CUTOFF) -
 def _question(number: int, line: str) -> EvaluationQuestion | None:
     entry = _object(number, line)
     if "sources" in entry:
-        return _sourced(number, entry)
+        return _read_sourced(number, entry)
     document = _text(number, entry, "doc_name")
     evidence = entry.get("evidence")
     listed = cast(list[object], evidence) if isinstance(evidence, list) else []
@@ -105,7 +105,7 @@ def _question(number: int, line: str) -> EvaluationQuestion | None:
     )
 
 
-def _sourced(number: int, entry: Mapping[str, object]) -> EvaluationQuestion | None:
+def _read_sourced(number: int, entry: Mapping[str, object]) -> EvaluationQuestion | None:
     """A question of the handbook's layout; one that has no source has no answer to be found."""
     given = entry["sources"]
     if not isinstance(given, list):

@@ -67,10 +67,10 @@ class IndexSnapshot:
             wanted = bm25_query(self._schema, self._terms(weighted_query_terms, query, visible))
             if wanted is None:
                 return NO_HITS
-            return self._top(self._filtered(query, asked, wanted), most, least)
+            return self._top(self._add_filters(query, asked, wanted), most, least)
         if query.within == NO_FILTER:
             return NO_HITS
-        found = self._search_by_id(self._filtered(query, asked, tantivy.Query.all_query()), most)
+        found = self._search_by_id(self._add_filters(query, asked, tantivy.Query.all_query()), most)
         return TopHits(found, is_all=len(found) < most)
 
     def search_groups(
@@ -94,7 +94,7 @@ class IndexSnapshot:
         return {it.id: it.score for it in found}
 
     def count(self, asked: Filter) -> int:
-        everything = self._filtered(Query(), asked, tantivy.Query.exists_query("id"))
+        everything = self._add_filters(Query(), asked, tantivy.Query.exists_query("id"))
         # The engine's stubs do not say that a result has a count.
         found: Any = self._searcher.search(everything, 1, count=True)
         return int(found.count)
@@ -151,7 +151,7 @@ class IndexSnapshot:
     def groups(self) -> set[int]:
         return set(self._columns("group")[0])
 
-    def _filtered(self, query: Query, asked: Filter, wanted: tantivy.Query) -> tantivy.Query:
+    def _add_filters(self, query: Query, asked: Filter, wanted: tantivy.Query) -> tantivy.Query:
         places = dict.fromkeys((query.within, asked))
         conditions = [it for place in places for it in filter_clauses(self._schema, place)]
         return filtered_query(wanted, [*must_clauses(self._schema, query), *conditions])
@@ -182,7 +182,7 @@ class IndexSnapshot:
         found = self._searcher.search(wanted, limit, count=False).hits
         addresses = [it for _, it in found]
         ids, groups, acls, chunks = self._values(addresses, "id", "group", "acl", "chunks")
-        scores = (_rounded(score) for score, _ in found)
+        scores = (_round(score) for score, _ in found)
         return [*map(KeywordHit._make, zip(ids, groups, scores, acls, chunks, strict=True))]
 
     def _search_by_id(self, wanted: tantivy.Query, limit: int) -> list[KeywordHit]:
@@ -218,6 +218,6 @@ def _top_hits(found: list[KeywordHit], asked: int, most: int, least: int) -> Top
     return TopHits(ranked[:most], is_all=is_whole and len(ranked) <= most)
 
 
-def _rounded(score: float) -> float:
+def _round(score: float) -> float:
     """Rounded: the last digits depend on the engine's order of summation."""
     return float(f"{score:.5g}")

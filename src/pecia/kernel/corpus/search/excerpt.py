@@ -140,7 +140,7 @@ def build_snippet(
     core = _best_run(found, limit)
     span = trim_to_words(text, _whole_signs(text, _around(text, core, limit), core), core)
     inside = [it for it in found if span.start <= it.start and it.end <= span.end]
-    return Snippet(span, span.of(text), tuple(_joined(inside)))
+    return Snippet(span, span.of(text), tuple(_join_marks(inside)))
 
 
 def _find_asked(text: str, query: Query, language: str) -> list[TermToken]:
@@ -202,7 +202,7 @@ def _is_combining(text: str, at: int) -> bool:
     return bool(unicodedata.combining(text[at])) or text[at] in "\u200d\ufe0f"
 
 
-def _joined(found: Sequence[TermToken]) -> list[Span]:
+def _join_marks(found: Sequence[TermToken]) -> list[Span]:
     """Marks that overlap or touch, as pairs of signs do, are one."""
     marks: list[Span] = []
     for it in found:

@@ -107,7 +107,8 @@ class NeighbourChunk(NamedTuple):
 class SearchHit:
     """A passage that was found. `rank` is 1 for the best and falls from there; `match` is how
     likely it answers, None where the query has no words. `focus` is where most words of the query
-    stand together, in the file. `repeats` is the original that a derived text says again.
+    stand together, in the file, and `marks` are those words. `repeats` is the original that a
+    derived text says again.
     """
 
     passage: HydratedChunk
@@ -118,6 +119,7 @@ class SearchHit:
     match: float | None = None
     why: Mapping[str, Json] | None = None
     repeats: HydratedChunk | None = None
+    marks: tuple[Span, ...] = ()
 
 
 class ChunkReader:
@@ -195,7 +197,9 @@ async def build_hits(
         focus = Span(it.start + shown.start, it.start + shown.end)
         window = build_window(around[it.id], it.seq, focus=focus)
         match = matches.get(it.id)
-        hits.append(SearchHit(it, window, focus, shown.html, rank, match, why.get(it.id)))
+        marks = tuple(Span(it.start + mark.start, it.start + mark.end) for mark in shown.marks)
+        hit = SearchHit(it, window, focus, shown.html, rank, match, why.get(it.id), marks=marks)
+        hits.append(hit)
     return hits
 
 

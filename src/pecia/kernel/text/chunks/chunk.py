@@ -177,12 +177,12 @@ class _HeadingPath:
                 self.above.pop()
             if entry.level:
                 self.above.append(entry)
-        path = [_shown(it.title) for it in self.above]
+        path = [_truncate_heading(it.title) for it in self.above]
         head = self.heads.get(unit.span.start, ()) if unit else ()
         return (*path, *(it for it in head if not _is_said(it, path)))
 
 
-def _shown(title: str) -> str:
+def _truncate_heading(title: str) -> str:
     return title if len(title) <= MAX_HEADING_CHARS else f"{title[:MAX_HEADING_CHARS]}…"
 
 

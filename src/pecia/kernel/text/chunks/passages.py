@@ -55,7 +55,7 @@ def split_markdown_passages(
             yield from _table_passages(text, piece.table, piece.end, size)
         elif piece.kind is BlockKind.HEADING:
             heading = ChunkPassage(piece.start, piece.end, BreakQuality.HEADING, leads=True)
-            yield from _bounded(text, heading, size.longest)
+            yield from _split_long(text, heading, size.longest)
         elif piece.kind in (BlockKind.CODE, BlockKind.RAW):
             yield from _lines(text, Span(piece.start, piece.end), BreakQuality.PARAGRAPH, size)
         else:
@@ -119,7 +119,7 @@ def _table_passages(
     prefix = table.head.of(text) if table.head.size <= size.longest else ""
     if table.head.size:
         head = ChunkPassage(start, table.head.end, BreakQuality.PARAGRAPH, leads=True)
-        yield from _bounded(text, head, size.longest)
+        yield from _split_long(text, head, size.longest)
     for row in _lines(text, Span(table.head.end, end), BreakQuality.LINE, size):
         yield replace(row, prefix=prefix)
 
@@ -138,7 +138,7 @@ def _paragraphs(
         blank = is_blank
         if at - len(line) in headings:
             heading = ChunkPassage(start, at, BreakQuality.HEADING, leads=True)
-            yield from _bounded(text, heading, size.longest)
+            yield from _split_long(text, heading, size.longest)
             start = at
     yield from _sentences(text, Span(start, span.end), BreakQuality.PARAGRAPH, size)
 
@@ -149,20 +149,20 @@ def _sentences(
     start, cut = span.start, first
     for end in _SENTENCE_END.finditer(text, span.start, span.end):
         if end.end() < span.end and end.end() - start >= _MIN_SENTENCE_CHARS:
-            yield from _bounded(text, ChunkPassage(start, end.end(), cut), size.longest)
+            yield from _split_long(text, ChunkPassage(start, end.end(), cut), size.longest)
             start, cut = end.end(), BreakQuality.SENTENCE
     if start < span.end:
-        yield from _bounded(text, ChunkPassage(start, span.end, cut), size.longest)
+        yield from _split_long(text, ChunkPassage(start, span.end, cut), size.longest)
 
 
 def _lines(text: str, span: Span, first: BreakQuality, size: PassageSize) -> Iterator[ChunkPassage]:
     start, cut = span.start, first
     for line in split_lines(span.of(text)):
-        yield from _bounded(text, ChunkPassage(start, start + len(line), cut), size.longest)
+        yield from _split_long(text, ChunkPassage(start, start + len(line), cut), size.longest)
         start, cut = start + len(line), BreakQuality.LINE
 
 
-def _bounded(text: str, passage: ChunkPassage, longest: int) -> Iterator[ChunkPassage]:
+def _split_long(text: str, passage: ChunkPassage, longest: int) -> Iterator[ChunkPassage]:
     """The passage, cut between words where it is too long, and anywhere when it has none."""
     start, cut = passage.start, passage.cut
     while passage.end - start > longest:

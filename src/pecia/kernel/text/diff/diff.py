@@ -22,7 +22,7 @@ def diff_edits(old: str, new: str) -> list[Edit]:
         was, now = rows.old.of(old), rows.new.of(new)
         for words in _in_characters(diff_tokens(was), diff_tokens(now)):
             edits.append(
-                _trimmed(words.old.of(was), words.new.of(now), rows.old.start + words.old.start)
+                _trim(words.old.of(was), words.new.of(now), rows.old.start + words.old.start)
             )
     return edits
 
@@ -48,7 +48,7 @@ def _in_characters(old: Sequence[str], new: Sequence[str]) -> Iterator[SequenceD
         )
 
 
-def _trimmed(was: str, now: str, start: int) -> Edit:
+def _trim(was: str, now: str, start: int) -> Edit:
     most = min(len(was), len(now))
     head = next((i for i in range(most) if was[i] != now[i]), most)
     most -= head

@@ -47,7 +47,7 @@ def _links(text: str, tag: Span, end: int) -> Iterator[Link]:
         return
     span = _value(text, tag, attribute)
     embed = attribute != "href"
-    shown = "" if embed else _shown(text, tag, end)
+    shown = "" if embed else _link_text(text, tag, end)
     candidates = _candidates(text, tag) if embed else ()
     for it in (*(() if span is None else (span,)), *candidates):
         if it.size and not _ODD.search(it.of(text)):
@@ -75,7 +75,7 @@ def _value(text: str, tag: Span, attribute: str) -> Span | None:
     return None
 
 
-def _shown(text: str, tag: Span, end: int) -> str:
+def _link_text(text: str, tag: Span, end: int) -> str:
     close = _CLOSE.search(text, tag.end, min(end, tag.end + MAX_TEXT_CHARS))
     return text[tag.end : close.start()].strip() if close else ""
 

@@ -38,16 +38,28 @@ def find_open_tags(text: str, span: Span) -> list[Span]:
 
 
 def plain_text(source: str) -> str:
-    """A line as a reader sees it: links by their text, no emphasis, no code marks."""
+    """A line as a reader sees it: links by their text, no emphasis, no code marks, and pictures by
+    their text only where there are no words beside them."""
+    return _plain_text(source, with_pictures=False) or _plain_text(source, with_pictures=True)
+
+
+def _plain_text(source: str, *, with_pictures: bool) -> str:
     if not _MARKUP.search(source):
         return source
     edits: list[Edit] = []
-    done = 0
+    done, has_pictures = 0, False
     for link in find_inline_links(source, Span(0, len(source))):
-        if link.span.start >= done and not link.embed:
-            edits.append(Edit(link.span, link.text))
+        if link.span.start >= done:
+            has_pictures = has_pictures or link.embed or "![" in link.text
+            if not link.embed:
+                words = _plain_text(link.text, with_pictures=with_pictures)
+            else:
+                # A picture in the text of a picture is not shown: they nest as deep as one likes.
+                words = link.text if with_pictures and "![" not in link.text else ""
+            edits.append(Edit(link.span, words))
             done = link.span.end
-    return unescape(_EMPHASIS.sub("", apply_edits(source, edits)))
+    found = unescape(_EMPHASIS.sub("", apply_edits(source, edits)))
+    return " ".join(found.split()) if has_pictures else found
 
 
 @dataclass(slots=True)

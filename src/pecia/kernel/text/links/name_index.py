@@ -66,7 +66,7 @@ class NameIndex:
         """The document of that name, whichever way its accents are encoded."""
         if path in self._labels:
             return (path,)
-        found = self._exact.get(_composed(path))
+        found = self._exact.get(_compose(path))
         return (found,) if found else ()
 
     def find_by_slug(self, path: str) -> tuple[str, ...]:
@@ -76,18 +76,18 @@ class NameIndex:
 
     def find_by_suffix(self, path: str) -> tuple[str, ...]:
         """Documents whose last parts are these, in the same case if any is."""
-        tail = _composed(path).casefold()
+        tail = _compose(path).casefold()
         found = [it for it in self._by_leaf.get(_leaf(tail), ()) if _ends_in(it, tail)]
-        in_case = [it for it in found if f"/{_composed(it)}".endswith(f"/{_composed(path)}")]
+        in_case = [it for it in found if f"/{_compose(it)}".endswith(f"/{_compose(path)}")]
         return tuple(in_case or found)
 
     def find_by_label(self, label: str) -> tuple[str, ...]:
         """Documents with that title or alias."""
-        return self._by_label.get(_folded(label), ())
+        return self._by_label.get(_fold(label), ())
 
     def _add(self, name: str, labels: tuple[str, ...]) -> None:
         self._labels[name] = labels
-        self._exact[_composed(name)] = name
+        self._exact[_compose(name)] = name
         for index, key in self._keys(name):
             index[key] = (*(it for it in index.get(key, ()) if it != name), name)
 
@@ -100,16 +100,16 @@ class NameIndex:
                 index[key] = rest
             else:
                 index.pop(key, None)
-        if self._exact.get(_composed(name)) == name:
-            del self._exact[_composed(name)]
+        if self._exact.get(_compose(name)) == name:
+            del self._exact[_compose(name)]
         del self._labels[name]
 
     def _keys(self, name: str) -> Iterable[tuple[NameTable, str]]:
         if slug := path_slug(name):
             yield self._by_slug, slug
-        yield self._by_leaf, _leaf(_composed(name).casefold())
+        yield self._by_leaf, _leaf(_compose(name).casefold())
         for label in self._labels[name]:
-            if folded := _folded(label):
+            if folded := _fold(label):
                 yield self._by_label, folded
 
 
@@ -154,21 +154,21 @@ def _leaf(path: str) -> str:
 
 def _leaf_keys(path: str) -> tuple[str, str]:
     leaf = _leaf(path)
-    return _part_slug(leaf), _composed(leaf).casefold()
+    return _part_slug(leaf), _compose(leaf).casefold()
 
 
 def _label_key(label: str) -> str:
     # Set apart from the names.
-    return f"\0{_folded(label)}"
+    return f"\0{_fold(label)}"
 
 
 def _ends_in(name: str, tail: str) -> bool:
-    return f"/{_composed(name).casefold()}".endswith(f"/{tail}")
+    return f"/{_compose(name).casefold()}".endswith(f"/{tail}")
 
 
-def _composed(text: str) -> str:
+def _compose(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def _folded(label: str) -> str:
-    return " ".join(_composed(label).casefold().split())
+def _fold(label: str) -> str:
+    return " ".join(_compose(label).casefold().split())

@@ -88,7 +88,7 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
     stranded: list[Link] = []
     for link in _links_and_definitions(text, rename.rules):
         site = _Site(text, link, source, rename)
-        wanted = site.wanted()
+        wanted = site.new_target()
         if wanted is None:
             continue
         path = site.spelling(wanted)
@@ -119,7 +119,7 @@ class _Site:
     source: str
     rename: DocumentRename
 
-    def wanted(self) -> str | None:
+    def new_target(self) -> str | None:
         """Where the link must lead from now on, or None when it may stay as it is."""
         before = self._before()
         place = _place(before)
@@ -139,7 +139,7 @@ class _Site:
     def spelling(self, wanted: str) -> str | None:
         """The first spelling that leads there, beginning with the manner of the old one."""
         for path in self._spellings(wanted):
-            written = self._written(path)
+            written = self._write_path(path)
             if written and _place(self._resolve(self._with_path(written))) == wanted:
                 return written
         return None
@@ -212,7 +212,7 @@ class _Site:
         # Kept also before `../`: the way back finds it there.
         return f"./{relative}" if path.startswith("./") else relative
 
-    def _written(self, path: str) -> str | None:
+    def _write_path(self, path: str) -> str | None:
         """The path as it must be written at this place, if it can be."""
         if self.link.kind is LinkKind.HTML:
             return write_html_path(self.text, self.link, path)

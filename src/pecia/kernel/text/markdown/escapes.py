@@ -9,13 +9,13 @@ def unescape(source: str) -> str:
     """The characters that a destination, a label or a title stands for."""
     if "\\" not in source and "&" not in source:
         return source
-    return _ESCAPE.sub(_meant, source)
+    return _ESCAPE.sub(_unescape_part, source)
 
 
 def path_length(destination: str) -> int:
     """How much of a destination comes before its query or fragment."""
     for part in _CUT.finditer(destination):
-        if _meant(part) in ("#", "?"):
+        if _unescape_part(part) in ("#", "?"):
             return part.start()
     return len(destination)
 
@@ -37,12 +37,12 @@ def encode_path(path: str, *, angled: bool, like: str = "") -> str:
     # A part that ends in a backslash would escape what follows it.
     written = {decode_path(unescape(it)): it for it in like.split("/") if not it.endswith("\\")}
 
-    def encoded(part: str) -> str:
+    def encode(part: str) -> str:
         if part in written:
             return written[part]
         return unsafe.sub(lambda it: "".join(f"%{byte:02X}" for byte in it[0].encode()), part)
 
-    return "/".join(encoded(it) for it in path.split("/"))
+    return "/".join(encode(it) for it in path.split("/"))
 
 
 def _is_undecodable(part: str) -> bool:
@@ -52,7 +52,7 @@ def _is_undecodable(part: str) -> bool:
     return any("\udc80" <= it <= "\udcff" for it in unquote(part, errors="surrogateescape"))
 
 
-def _meant(part: re.Match[str]) -> str:
+def _unescape_part(part: re.Match[str]) -> str:
     source = part[0]
     if source.startswith("\\"):
         return source[1:]

@@ -117,7 +117,7 @@ class _Editor:
 
     def _list(self, node: YamlNode, wanted: list[Json]) -> Iterator[Edit]:
         """Only the items between the common beginning and the common end change."""
-        start, stop = _differing(node.value, wanted)
+        start, stop = _common_ends(node.value, wanted)
         old, new = node.items[start : len(node.items) - stop], wanted[start : len(wanted) - stop]
         for item, value in zip(old, new, strict=False):
             yield Edit(item.span, _inline(value, item.style))
@@ -196,7 +196,7 @@ def _has_same_keys(node: YamlNode, wanted: list[Json]) -> bool:
     )
 
 
-def _differing(old: Json, new: list[Json]) -> tuple[int, int]:
+def _common_ends(old: Json, new: list[Json]) -> tuple[int, int]:
     """How many items are the same at the beginning, and how many at the end."""
     items = old if isinstance(old, list) else []
     most = min(len(items), len(new))

@@ -150,7 +150,7 @@ class _Composer:
         while (found := next(self.events)).kind is not YamlEventKind.END:
             node.items.append(self._node(found, depth + 1))
         node.value = [it.value for it in node.items]
-        return _closed(node, found, node.items)
+        return _close_node(node, found, node.items)
 
     def _mapping(self, event: YamlEvent, depth: int) -> YamlNode:
         self._tag(event)
@@ -165,7 +165,7 @@ class _Composer:
             node.entries.append((key, value))
             values[found.value] = value.value
         node.value = values
-        return _closed(node, found, [it for _, it in node.entries])
+        return _close_node(node, found, [it for _, it in node.entries])
 
     def _key(self, event: YamlEvent, known: dict[str, Json]) -> YamlNode:
         if event.kind is not YamlEventKind.SCALAR:
@@ -210,7 +210,7 @@ def _check_size(text: str, source: YamlSource, limits: YamlLimits) -> None:
         )
 
 
-def _closed(node: YamlNode, end: YamlEvent, children: list[YamlNode]) -> YamlNode:
+def _close_node(node: YamlNode, end: YamlEvent, children: list[YamlNode]) -> YamlNode:
     # The end of a block is only noticed at the next token, past comments and blank lines.
     last = end.span.end if node.flow or not children else children[-1].span.end
     node.span = Span(node.span.start, last)

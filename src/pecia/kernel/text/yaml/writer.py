@@ -59,7 +59,7 @@ def dump_flow(value: Json) -> str:
 def dump_scalar(value: Json, style: str = "") -> str:
     """A scalar on one line, in the quotes given if it can be, else plain if that is safe."""
     if isinstance(value, str):
-        return _quoted(value, style)
+        return _quote(value, style)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return repr(value)
@@ -71,16 +71,16 @@ def _flow_entry(key: str, value: Json) -> str:
 
 def _in_flow(value: Json) -> str:
     if isinstance(value, str) and not PLAIN_IN_FLOW.fullmatch(value):
-        return _quoted(value, '"')
+        return _quote(value, '"')
     return dump_flow(value)
 
 
-def _quoted(text: str, style: str) -> str:
+def _quote(text: str, style: str) -> str:
     if style == "'" and text.isprintable():
         return "'" + text.replace("'", "''") + "'"
     if style != '"' and _is_plain(text):
         return text
-    return '"' + "".join(map(_escaped, text)) + '"'
+    return '"' + "".join(map(_escape, text)) + '"'
 
 
 def _is_plain(text: str) -> bool:
@@ -93,7 +93,7 @@ def _is_plain(text: str) -> bool:
     )
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
     if char.isprintable():

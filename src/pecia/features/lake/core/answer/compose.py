@@ -4,6 +4,7 @@ Nothing is shown that no quotation supports. What a model said beyond its quotat
 them, and what it quoted wrongly is left out; both are counted.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,10 @@ MAX_PASSAGES = 6
 MAX_PASSAGE_CHARS = 900
 # Without a model, passages less likely to answer than this share of the best are not shown.
 MIN_MATCH_SHARE = 0.5
+# A dump of numbers has a word here and there; none that was asked for makes it evidence.
+MAX_NUMBERS_PER_WORD = 5
+_WORD = re.compile(r"[^\W\d_]{2,}|[\u3040-\u9fff]")
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +83,19 @@ def select_passages(passages: Sequence[QuotablePassage]) -> list[FileQuotation]:
         _quote_around_match(it, excerpt)
         for it in chosen[:MAX_PASSAGES]
         for excerpt in it.excerpts[:1]
+        if _has_words(excerpt)
     ]
     files = [*dict.fromkeys(it.place[:2] for it in quoted)]
     return sorted(quoted, key=lambda it: files.index(it.place[:2]))
+
+
+def _has_words(excerpt: Excerpt) -> bool:
+    """Whether what ranked is more than numbers. The header of a table says what its numbers are."""
+    core = _within(excerpt, excerpt.core).of(excerpt.text)
+    words = len(_WORD.findall(excerpt.prefix_at(excerpt.core.start) + core))
+    return words > 0 and (
+        bool(excerpt.marks) or words * MAX_NUMBERS_PER_WORD >= len(_NUMBER.findall(core))
+    )
 
 
 def _locate(

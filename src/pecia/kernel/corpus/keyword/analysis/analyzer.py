@@ -144,7 +144,7 @@ class _AnalyzedEntry(NamedTuple):
 
 
 def _analyze(entry: IndexEntry) -> _AnalyzedEntry:
-    cleaned = _cleaned(entry)
+    cleaned = _clean_entry(entry)
     language = _language(cleaned)
     parts = (cleaned.title, cleaned.headings, cleaned.body)
     spaced = [it if it.isascii() else blank_unspaced(it) for it in parts]
@@ -367,7 +367,7 @@ def _language(entry: IndexEntry) -> str:
     )
 
 
-def _cleaned(entry: IndexEntry) -> IndexEntry:
+def _clean_entry(entry: IndexEntry) -> IndexEntry:
     if (entry.title + entry.headings + entry.body + entry.key).isascii():
         return entry
     names = ("title", "headings", "body", "key")

@@ -75,7 +75,7 @@ def filter_clauses(schema: tantivy.Schema, asked: Filter) -> Iterator[tantivy.Qu
     if asked.content_type is not None:
         yield tantivy.Query.term_query(schema, "type", asked.content_type.lower(), "basic")
     if asked.modified_after_ms is not None or asked.modified_before_ms is not None:
-        yield _modified(schema, asked)
+        yield _modified_range(schema, asked)
     if asked.authors is not None:
         yield _any_of(schema, "author", asked.authors)
 
@@ -111,7 +111,7 @@ def _any_of(
     return tantivy.Query.term_set_query(schema, field, list(values))
 
 
-def _modified(schema: tantivy.Schema, asked: Filter) -> tantivy.Query:
+def _modified_range(schema: tantivy.Schema, asked: Filter) -> tantivy.Query:
     return tantivy.Query.range_query(
         schema,
         "modified",
