@@ -159,8 +159,8 @@ async def _repeated(
         effective_json(view.effective(concept))
 
     async def links(concept: str) -> None:
-        view.outgoing(concept)
-        view.incoming(concept)
+        view.outgoing_links(concept)
+        view.incoming_links(concept)
 
     async def search(query: str) -> None:
         await searcher.search(view, query, 10)

@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -88,24 +88,32 @@ OpenHouse: TypeAlias = Callable[[DatabaseLogins, Path], AbstractAsyncContextMana
 def open_house() -> OpenHouse:
     """Opens a Pecia on a database and in a home of the test's choice."""
 
-    def opened(database: DatabaseLogins, home: Path) -> AbstractAsyncContextManager[App]:
-        settings = load_settings(
-            SETTINGS,
-            flags=house_flags(database, home),
-            environ={},
-            project_file=None,
-            user_file=None,
-        )
-        return open_app(settings, fetch=no_fetch, report=lambda _: None)
+    return open_test_app
 
-    return opened
+
+def open_test_app(database: DatabaseLogins, home: Path) -> AbstractAsyncContextManager[App]:
+    settings = load_settings(
+        SETTINGS,
+        flags=house_flags(database, home),
+        environ={},
+        project_file=None,
+        user_file=None,
+    )
+    return open_app(settings, fetch=no_fetch, report=lambda _: None)
 
 
 @pytest.fixture
 async def house(
     database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse
 ) -> AsyncGenerator[House]:
-    async with open_house(database, tmp_path / "home") as app:
+    async with with_callers(open_house(database, tmp_path / "home")) as found:
+        yield found
+
+
+@asynccontextmanager
+async def with_callers(opening: AbstractAsyncContextManager[App]) -> AsyncGenerator[House]:
+    """A house of that app, for the time of the block."""
+    async with opening as app:
         ana = await app.authenticate(None, VISIT)
         assert isinstance(ana, Caller)
         await app.call(ana, "add_user", {"name": "bo"}, VISIT)

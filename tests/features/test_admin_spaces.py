@@ -36,6 +36,27 @@ async def test_another_folder_of_the_same_name_gets_a_number(house: House, tmp_p
         assert (await house.call(house.ana, "add_space", folder=str(folder)))["name"] == name
 
 
+async def test_a_folder_that_is_served_is_the_same_space_by_a_link_to_it(
+    house: House, tmp_path: Path
+) -> None:
+    folder = made(tmp_path / "notes")
+    (tmp_path / "link").symlink_to(folder)
+    first = await house.call(house.ana, "add_space", folder=str(folder))
+    again = await house.call(house.ana, "add_space", folder=str(tmp_path / "link"))
+    assert (again["source_id"], again["folder"]) == (first["source_id"], str(folder))
+
+
+async def test_a_folder_in_a_space_or_around_one_is_refused(house: House, tmp_path: Path) -> None:
+    inner = made(tmp_path / "top/inner")
+    beside = made(tmp_path / "top/inner-2")
+    await house.call(house.ana, "add_space", folder=str(inner))
+    for folder, side in ((inner.parent, "around"), (made(inner / "deep"), "inside")):
+        with pytest.raises(Conflict, match=f"{folder} is {side} {inner}") as refused:
+            await house.call(house.ana, "add_space", folder=str(folder))
+        assert "pecia space remove inner" in str(refused.value.fields["hint"])
+    assert (await house.call(house.ana, "add_space", folder=str(beside)))["added"]
+
+
 async def test_a_name_that_was_chosen_must_be_free(house: House, tmp_path: Path) -> None:
     one, two = made(tmp_path / "a/notes"), made(tmp_path / "b/notes")
     await house.call(house.ana, "add_space", folder=str(one))

@@ -97,6 +97,19 @@ async def test_a_call_past_its_deadline_is_a_timeout_and_one_row(house: House) -
     assert [(it["status"], it["code"]) for it in await rows(house)] == [("error", "TIMEOUT")]
 
 
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_only_a_read_that_timed_out_is_told_to_be_repeated(
+    house: House, is_read: bool
+) -> None:
+    """A write may have been done: a client that repeats it would do it twice."""
+    hurried = RequestContext("test", timeout_s=0.05)
+    tools = combine_tools([replace(probe(wait), read_only=is_read)])
+    with pytest.raises(Timeout) as caught:
+        await house.app.call(house.bo, "wait", {"text": "hi"}, hurried, tools)
+    assert caught.value.payload()["retryable"] is is_read
+    assert ("may have been done" in str(caught.value.payload())) is not is_read
+
+
 async def test_a_cancelled_call_leaves_one_row(house: House) -> None:
     async with anyio.create_task_group() as group:
         endless = combine_tools([probe(wait)])

@@ -20,6 +20,13 @@ IRREGULAR = re.compile(
     "shown|taken|thought|told|written"
 )
 
+# Functions that are nouns, verbs that end so, and names that a library calls.
+FUNCTION_NOUNS = {
+    *("embed", "_embed", "feed", "listing", "_listing", "_mapping", "_meaning", "setting"),
+    *("spelling", "warning", "_nothing", "__missing__", "string", "ping"),
+}
+MAY_BE_VERBAL = re.compile(r"property|contextmanager|ContextManager")
+
 # What does I/O: pure code has none of it.
 IMPURE = ("psycopg", "anyio", "httpx", "pecia.kernel.store")
 SQL = re.compile(
@@ -70,6 +77,23 @@ def definitions(path: Path) -> Iterator[str]:
 def test_no_module_or_package_is_named_by_a_gerund_or_participle() -> None:
     folders = [it.parent for it in modules() if it.name == "__init__.py"]
     assert [shown(it) for it in (*modules(), *folders) if is_verbal(it.stem)] == []
+
+
+def test_no_function_is_named_by_a_gerund_or_participle_alone() -> None:
+    """`_joined` says neither what is joined nor that something is done. A property and a context
+    manager may: `with store.reading(…)`.
+    """
+    found = [
+        f"{shown(path)}:{node.lineno} {node.name}"
+        for path in modules()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and "_" not in node.name.strip("_")
+        and node.name not in FUNCTION_NOUNS
+        and is_verbal(node.name.strip("_"))
+        and not MAY_BE_VERBAL.search(_signature(node))
+    ]
+    assert found == []
 
 
 def test_no_public_class_name_is_defined_in_two_modules() -> None:
@@ -174,3 +198,9 @@ def _is_loaded_beside(query: Path) -> bool:
     calls += [f'load_queries("{package}")'] if query.name == "queries.sql" else []
     texts = [source_text(it) for it in query.parent.glob("*.py")]
     return any(call in text for call in calls for text in texts)
+
+
+def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """The decorators and the type that is returned."""
+    parts = [*node.decorator_list, *([node.returns] if node.returns else [])]
+    return " ".join(map(ast.unparse, parts))

@@ -66,14 +66,14 @@ def test_elsewhere_the_error_lists_the_spaces_and_the_command(shell: Shell) -> N
     assert "hint: pecia edit third --space ideas, or run it in the folder" in done.err
     words = ("call", "wiki.read_document", "--path", "wheels.md")
     done = run_in(shell, shell.root, *words)
-    assert "hint: pecia call wiki.read_document --path wheels.md --space ideas" in done.err
+    assert "hint: pecia call wiki.read_document --path wheels.md --space notes" in done.err
 
 
 def test_an_agent_is_told_the_spaces_and_what_to_send(shell: Shell) -> None:
     words = ("curl", "-s", f"{shell.lock.url}/api/v1/wiki/read_document")
     asked = ("-H", "content-type: application/json", "-d", '{"path": "wheels.md"}')
     answer = subprocess.run([*words, *asked], capture_output=True, text=True, timeout=50).stdout
-    assert '"allowed":["ideas","notes"]' in answer.replace(" ", "")
+    assert '"allowed":["notes","ideas"]' in answer.replace(" ", "")
     assert "Call it again with" in answer
 
 
@@ -91,14 +91,13 @@ def test_a_removed_space_is_shown_as_removed_and_says_where_its_files_stay(shell
     }
 
 
-def test_a_folder_inside_a_served_one_is_told_to_be_indexed_twice(shell: Shell) -> None:
+def test_a_folder_inside_a_served_one_is_a_source_with_a_note_and_no_space(shell: Shell) -> None:
     added = shell.ok("source", "add", "inner", "--folder", shell.root / "notes/inner")
     assert f"overlaps with wiki:notes ({shell.root / 'notes'})" in added.out
     assert "pecia source remove inner" in added.out
     shell.ok("source", "remove", "inner", "--yes")
-    started = shell.ok("start", shell.root / "notes/inner", "--detach", "--no-ask")
-    assert "overlaps with wiki:notes" in started.out
-    shell.ok("space", "remove", "inner", "--yes")
+    refused = shell.run("start", shell.root / "notes/inner", "--detach", "--no-ask")
+    assert (refused.code, "pecia space remove notes" in refused.err) == (1, True)
     apart = shell.ok("space", "add", shell.folder("notes-too"), "--json").document
     assert apart["note"] == ""
     shell.ok("space", "remove", "notes-too", "--yes")

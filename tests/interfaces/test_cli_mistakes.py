@@ -1,6 +1,7 @@
 """Mistakes at the command line: each is told in one sentence, with the value and a command
 that leads on, and nothing is created or changed."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +131,27 @@ MISTAKES = [
 ]
 
 
+MORE_MISTAKES = [
+    # Of a script whose variable is not set.
+    Mistake("start ''", 1, ("FOLDER is empty", "pecia start .")),
+    Mistake("edit ''", 1, ("DOCUMENT is empty", "pecia edit --help")),
+    wrong("call ''", "TOOL is empty", "pecia call --list"),
+    # Of commands with options of their own.
+    wrong("source crawl", "SOURCE_ID is missing", "pecia source crawl --help"),
+    wrong("secret set", "NAME is missing", "pecia secret set --help"),
+    wrong("restore", "FILE is missing", "pecia restore --help"),
+    wrong("smoke", "--api-url is missing", "pecia smoke --help"),
+    wrong("start notes --port abc", "--port", "'abc'", "pecia start --help"),
+    wrong("start notes --port=abc", "--port", "'abc'", "pecia start --help"),
+    wrong("start notes other", "unexpected word 'other'", "pecia start --help"),
+    wrong("version --jsn", "'--jsn'", "pecia --help"),
+    refused("tenant add local", "'local'", "pecia tenant list"),
+    refused("backup /nope/disk/today.zip", "no folder /nope/disk", "mkdir -p /nope/disk"),
+    refused("backup today.zip --keys /nope/disk/keys.json", "no folder /nope/disk"),
+    refused("export local /nope/disk/rows.zip", "no folder /nope/disk"),
+]
+
+
 @pytest.fixture(scope="module")
 def shell() -> Iterator[Shell]:
     with opened_shell() as opened:
@@ -168,12 +190,12 @@ def test_there_are_more_than_forty() -> None:
     assert len({it.words for it in MISTAKES}) >= 60
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda it: it.words)
+@pytest.mark.parametrize("mistake", [*MISTAKES, *MORE_MISTAKES], ids=lambda it: it.words)
 def test_a_mistake_is_told_with_a_way_on_and_changes_nothing(
     shell: Shell, mistake: Mistake
 ) -> None:
     before = state(shell)
-    done = shell.run(*mistake.words.split(), env=dict(mistake.env))
+    done = shell.run(*shlex.split(mistake.words), env=dict(mistake.env))
     assert (done.code, done.out) == (mistake.code, ""), done.err
     assert done.err.startswith("["), done.err
     assert "Traceback" not in done.err

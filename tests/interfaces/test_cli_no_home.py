@@ -1,6 +1,7 @@
 """A command that finds no Pecia says so and makes none. The commands are read off the program."""
 
 import json
+import os
 import subprocess
 from functools import cache
 from importlib import import_module
@@ -19,7 +20,7 @@ from pecia.interfaces.cli.typer_app import build_app
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import ClusterOptions
 from pecia.kernel.store.cluster.paths import find_cluster_paths
-from tests.interfaces.shell import pecia_at
+from tests.interfaces.shell import pecia, pecia_at
 
 # Commands that are for making a home, or something in it. Every other one must not.
 SET_UP = {
@@ -161,3 +162,19 @@ def test_the_doctor_names_a_damaged_pointer_and_the_other_findings(tmp_path: Pat
 
 def test_the_lists_of_exceptions_name_commands_that_exist() -> None:
     assert {*SET_UP, *NEEDS_NONE, *HOOKS, *FILE_FIRST} <= {*EVERY}
+
+
+def test_a_tenant_is_not_added_to_a_home_that_nobody_named(tmp_path: Path) -> None:
+    done = subprocess.run(
+        pecia("tenant", "add", "acme"),
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "Creating the database" not in done.stdout + done.stderr
+    assert "pecia serve --config pecia.yml" in done.stderr
+    assert [*tmp_path.rglob("PG_VERSION")] == []

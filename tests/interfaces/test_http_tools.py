@@ -123,6 +123,14 @@ async def test_a_body_of_json_is_taken(pecia: Pecia) -> None:
         assert response.status_code == 200, kind
 
 
+async def test_a_body_that_is_no_object_is_told_what_to_send(pecia: Pecia) -> None:
+    headers = {**pecia.ana, "content-type": "application/json"}
+    response = await pecia.http.post("/api/v1/admin/whoami", content=b"[]", headers=headers)
+    assert response.status_code == 400
+    assert "JSON-RPC" not in error_of(response)["hint"]
+    assert "arguments of the tool" in error_of(response)["hint"]
+
+
 async def test_a_tool_that_does_not_exist_is_refused_with_those_that_do(pecia: Pecia) -> None:
     response = await pecia.call("probe/ech")
     assert response.status_code == 404

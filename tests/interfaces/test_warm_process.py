@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.interfaces.shell import opened_shell
 from tests.warm.start import pecia
 
 
@@ -58,6 +59,18 @@ def test_a_command_goes_when_whoever_started_it_is_killed(tmp_path: Path) -> Non
     assert left == []
     os.close(silent)
     os.close(ours)
+
+
+def test_a_server_that_a_command_starts_is_forked_and_outlives_it(tmp_path: Path) -> None:
+    before = {it.pid for it in _commands()}
+    with opened_shell() as shell:
+        shell.ok("start", shell.folder("notes"), "--port", 0, "--detach", "--no-ask")
+        server = psutil.Process(shell.lock.pid)
+        assert server.pid in {it.pid for it in _commands()} - before
+        # In a session of its own, as one that was started is: no terminal ends it.
+        assert os.getsid(server.pid) == server.pid
+        shell.ok("stop")
+        assert not server.is_running()
 
 
 def _commands() -> list[psutil.Process]:

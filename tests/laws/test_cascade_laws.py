@@ -137,18 +137,20 @@ def test_effective_links_are_among_those_that_layers_hold(
     for concept in view.ids:
         texts = [it.document.text for it in view.contributions(concept)]
         held = {link.span.of(text) for text in texts for link in extract_links(text)}
-        assert {str(it["raw"]) for it in view.outgoing(concept)} <= held
+        assert {str(it["raw"]) for it in view.outgoing_links(concept)} <= held
 
 
 @settings(max_examples=COUNT, deadline=None)
 @given(worlds)
 def test_who_points_back_is_who_points_there(world: dict[str, list[tuple[str, int]]]) -> None:
     view = view_of(world, {"l0", "l1", "l2", "l3"})
-    back = {(it.id, target) for target in view.ids for it in view.incoming(target) if it.effective}
+    back = {
+        (it.id, target) for target in view.ids for it in view.incoming_links(target) if it.effective
+    }
     out = {
         (source, str(it["id"]))
         for source in view.ids
-        for it in view.outgoing(source)
+        for it in view.outgoing_links(source)
         if it["layers"] and it["id"] != source
     }
     assert back == out
@@ -183,9 +185,9 @@ def test_a_layer_without_a_concept_changes_nothing_of_it(
     for concept in before.ids:
         assert effective_json(after.effective(concept)) == effective_json(before.effective(concept))
         assert after.card(concept) == before.card(concept)
-        assert after.outgoing(concept) == before.outgoing(concept)
+        assert after.outgoing_links(concept) == before.outgoing_links(concept)
         if is_empty:
-            assert after.incoming(concept) == before.incoming(concept)
+            assert after.incoming_links(concept) == before.incoming_links(concept)
 
 
 def contributions_of(stack: list[tuple[str, int]], concept: str) -> list[Contribution]:
@@ -203,15 +205,15 @@ def test_a_view_kept_in_step_is_the_view_made_anew(
 ) -> None:
     view = view_of(world, layers)
     for it in view.ids:
-        view.incoming(it)
+        view.incoming_links(it)
     after = {**world, concept: [(text, 0), *world.get(concept, [])[1:]]}
     fresh = view_of(after, layers)
     readings = {name: fresh._held[name].content for name in layers}  # pyright: ignore[reportPrivateUsage] - the law is about what is kept.
     view.update(readings, {concept})
     assert view.list_cards() == fresh.list_cards()
     for it in fresh.ids:
-        assert view.incoming(it) == fresh.incoming(it)
-        assert view.outgoing(it) == fresh.outgoing(it)
+        assert view.incoming_links(it) == fresh.incoming_links(it)
+        assert view.outgoing_links(it) == fresh.outgoing_links(it)
 
 
 ROWS = ("# One", "## Two {#two}", "text", "", "```", "---", "type: note", "\ufeff", "k: {a: b}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.errors import Json
 from pecia.kernel.text.tokens import estimate_tokens
 from tests.conftest import VISIT
@@ -113,7 +114,7 @@ async def test_a_budget_holds_for_the_whole_answer_and_the_cursor_shows_the_rest
         assert data["hits"]
         seen += [(it["uri"], it["seq"]) for it in data["hits"]]
         if left := data.get("left_out"):
-            assert f"{left} more hits did not fit" in text_of(page)
+            assert f"{left} more hit{'s' * (left > 1)} did not fit" in text_of(page)
         if "next_cursor" not in data:
             break
         assert data["next_cursor"] in text_of(page)
@@ -123,6 +124,60 @@ async def test_a_budget_holds_for_the_whole_answer_and_the_cursor_shows_the_rest
     longer = await ask(shore.served.talk, "search_content", query="rim gauge", max_tokens=20_000)
     usual = await ask(shore.served.talk, "search_content", query="rim gauge")
     assert cost(usual) < cost(longer) <= 20_000
+
+
+BOILER = {
+    f"boiler/{part}.md": f"# Boiler manual, volume {part}\n\n"
+    + "\n\n".join(
+        f"## Valve {part}.{number}\n\nThe valve is part of every boiler that the works has made "
+        "since it moved to the river, and a boiler is never run without one. Whoever runs a boiler "
+        "reads this page first. The keeper of the boiler writes down when the valve was seen, by "
+        "whom, and in which mode the boiler ran on that day, for the inspector who comes in spring."
+        + (
+            " In automatic mode a relief of the valve is run at 1350 millibar by default."
+            if (part, number) == (2, 2)
+            else " Nothing else is known of this valve."
+        )
+        + " After that the valve is greased, the boiler is cleaned, the lamp is put out, the door "
+        "is shut and the key is given to the porter, who puts it on the nail beside the clock."
+        for number in range(1, 5)
+    )
+    for part in range(1, 5)
+}
+RELIEF = "At how many millibar does the boiler run an automatic relief of the valve by default?"
+
+
+@pytest.mark.parametrize("budget", [350, 500, 800, 1500])
+async def test_a_budget_is_used_and_the_line_that_answers_is_kept(
+    served: Served, tmp_path: Path, budget: int
+) -> None:
+    await filled(served, tmp_path / "docs", BOILER)
+    page = await ask(served.talk, "search_content", query=RELIEF, limit=3, max_tokens=budget)
+    assert cost(page) <= budget
+    assert "1350 millibar" in text_of(page)
+    assert "1350 millibar" in page["structuredContent"]["hits"][0]["text"]
+    shown = sum(len(it["text"]) for it in page["structuredContent"]["hits"])
+    whole = await ask(served.talk, "search_content", query=RELIEF, limit=3, max_tokens=50_000)
+    most = sum(len(it["text"]) for it in whole["structuredContent"]["hits"])
+    assert cost(page) >= 0.75 * budget or shown == most
+
+
+async def test_a_small_budget_still_shows_a_hit(served: Served, tmp_path: Path) -> None:
+    await filled(served, tmp_path / "docs", BOILER)
+    page = await ask(served.talk, "search_content", query=RELIEF, limit=3, max_tokens=300)
+    assert cost(page) <= 300
+    assert len(page["structuredContent"]["hits"]) == 1
+
+
+async def test_a_text_that_was_kept_in_part_says_so_where_it_is_read(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "MAX_TEXT_CHARS", 2_000)
+    await filled(served, tmp_path / "docs", {"long.txt": "A heron stands here.\n" * 500})
+    answer = await ask(served.talk, "read", uri="pecia://file/docs/long.txt")
+    assert "[too_large: Its text has 10,500 characters; the first 1,995 are kept.]" in text_of(
+        answer
+    )
 
 
 async def test_no_document_fills_a_page_and_what_it_has_more_is_said_and_reached(
@@ -295,6 +350,18 @@ async def spaces(served: Served, tmp_path: Path) -> Served:
 async def test_several_spaces_are_named_where_one_must_be_chosen(spaces: Served) -> None:
     answer = await ask(spaces.talk, "read_document", path="found.md")
     assert "handbook, notes" in text_of(answer)
+    page: dict[str, Json] = {"docName": "proj/delta", "markdown": "# Delta\n"}
+    await ask(spaces.talk, "write_document", space="notes", **page)
+    for tool, given in (
+        ("read_document", {"path": "proj/delta.md"}),
+        ("edit_document", {"docName": "proj/delta", "find": "Delta", "replace": "D"}),
+        ("write_document", page),
+        ("get_backlinks", {"docName": "proj/delta"}),
+    ):
+        refused = await ask(spaces.talk, tool, "/mcp/all", **given)
+        assert '"space": "notes", which has \'proj/delta' in text_of(refused), tool
+    unknown = await ask(spaces.talk, "read_document", path="proj/none.md")
+    assert "which has" not in text_of(unknown)
 
 
 async def test_what_stands_beside_a_better_chunk_is_part_of_its_passage(

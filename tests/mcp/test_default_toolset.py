@@ -117,3 +117,23 @@ async def test_the_readonly_desk_reaches_nothing_that_writes(served: Served) -> 
     asked = {"name": "find_tools", "arguments": {"query": "add user", "limit": 20}}
     found = await served.talk.ask("/mcp/readonly", "tools/call", asked)
     assert all(it["read_only"] for it in found["result"]["structuredContent"]["tools"])
+
+
+async def test_a_name_that_people_say_suggests_the_tool_they_mean(served: Served) -> None:
+    meant = {
+        "remember": "cipher_extract_and_operate_memory",
+        "save_memory": "cipher_extract_and_operate_memory",
+        "recall": "cipher_memory_search",
+        "search": "search_content",
+    }
+    for said, tool in meant.items():
+        found = await served.talk.ask("/mcp", "tools/call", {"name": said, "arguments": {}})
+        assert found["error"]["data"]["code"] == "TOOL_NOT_FOUND"
+        assert found["error"]["message"].endswith(f"; did you mean {tool}?")
+
+
+async def test_to_write_a_document_finds_the_tool_that_writes_one(served: Served) -> None:
+    for words in ("write document", "write a document"):
+        found = await call(served.talk, "find_tools", query=words)
+        names = [it["name"] for it in found["structuredContent"]["tools"]]
+        assert names[0] == "write_document", names[:3]

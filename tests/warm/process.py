@@ -1,7 +1,7 @@
 """Reads the whole program once, then forks for every command that a relay asks for.
 
 It has one thread and no event loop, as a process that forks must. A command whose relay is killed
-is killed with it.
+is killed with it. A server that a command starts in the background is forked from here too.
 """
 
 import gc
@@ -14,16 +14,21 @@ import selectors
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import pecia.app
 import pecia.features
 import pecia.interfaces
+from tests.warm.start import relayed
+
+BACKGROUND = ["-P", "-m", "pecia"]
+"""How a command starts a server that outlives it: `interfaces/cli/server/spawn.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,9 @@ def main(folder: Path) -> None:
     if not is_command:
         shutil.rmtree(folder)
         return
+    if os.getsid(0) != os.getpid():
+        # What servers start themselves, they stop by its process: those are started as ever.
+        subprocess.Popen = _server_starter(folder / "door")
     name, *sys.argv[1:] = sys.argv[1:]
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
@@ -131,8 +139,26 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
     os.environ.update(asked["environ"])
     time.tzset()
     os.chdir(asked["folder"])
+    if asked["leads"]:
+        os.setsid()
     sys.path[0] = asked["folder"]
     sys.argv[1:] = asked["words"]
+
+
+def _server_starter(door: Path) -> "type[subprocess.Popen[Any]]":
+    class Popen(subprocess.Popen[Any]):
+        def __init__(self, args: Any, *others: Any, **more: Any) -> None:
+            super().__init__(_relay_server(door, args), *others, **more)
+
+    return Popen
+
+
+def _relay_server(door: Path, command: Any) -> Any:
+    """The command; one that starts a server in the background as one that asks for a fork."""
+    # Of a string, the first four characters: equal to no list.
+    words = cast(list[str], command)
+    is_server = words[:4] == [sys.executable, *BACKGROUND]
+    return relayed(door, "pecia", *words[4:]) if is_server else command
 
 
 def _exactly(line: socket.socket, size: int) -> bytes:

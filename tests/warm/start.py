@@ -24,7 +24,12 @@ def pecia(*words: object) -> list[str]:
 
 def module(name: str, *words: object) -> list[str]:
     """The same for any module that can be run."""
-    return [sys.executable, "-I", "-S", str(RELAY), str(_door()), name, *map(str, words)]
+    return relayed(_door(), name, *words)
+
+
+def relayed(door: Path, name: str, *words: object) -> list[str]:
+    """The command that asks whoever listens there to run a module."""
+    return [sys.executable, "-I", "-S", str(RELAY), str(door), name, *map(str, words)]
 
 
 @cache

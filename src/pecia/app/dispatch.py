@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from pecia.app.scheduler import Scheduler, SlotLimits, SlotOwner, run_until_deadline
 from pecia.kernel.errors import (
+    MAY_BE_DONE_HINT,
     AuthRequired,
     Collision,
     Forbidden,
@@ -107,18 +108,19 @@ class _PreparedTool:
 
 @dataclass(frozen=True, slots=True)
 class _ExecutionLimits:
-    """The timeout, and whether the call mostly waits for another server."""
+    """The timeout, whether the call mostly waits for another server, and whether it writes."""
 
     timeout_s: float | None
     is_remote: bool = False
+    is_write: bool = False
 
 
 class CallObserver(Protocol):
     """Notified when a call begins and ends; used for metrics."""
 
-    def began(self, trace: AuditRecord) -> None: ...
+    def on_call_start(self, trace: AuditRecord) -> None: ...
 
-    def ended(
+    def on_call_end(
         self, trace: AuditRecord, status: AuditStatus, code: str | None, duration_us: int
     ) -> None: ...
 
@@ -183,7 +185,10 @@ class Dispatcher:
     def _prepare(self, call: ToolCall, context: RequestContext) -> "_PreparedTool":
         self.limiter.take(_rate_limit_key(call.caller, context))
         if call.tool is None:
-            raise call.view.not_found(call.name)
+            # Read at the first mistake; most processes never need it.
+            from pecia.features.discovery.rank import load_phrases
+
+            raise call.view.not_found(call.name, load_phrases())
         return _PreparedTool(call.tool, validate_arguments(call.tool, call.arguments))
 
     async def run_call(self, call: ToolCall, context: RequestContext) -> ToolResult:
@@ -284,7 +289,7 @@ class Dispatcher:
                 call.caller,
                 context,
                 record,
-                _ExecutionLimits(tool.timeout_s, tool.open_world),
+                _ExecutionLimits(tool.timeout_s, tool.open_world, not tool.read_only),
                 lambda call: _run_with_retry(tool, call, ready.parsed),
             )
         )
@@ -340,9 +345,12 @@ class Dispatcher:
         except TimeoutError:
             if not slot.was_taken:
                 raise slot.overload_error() from None
-            raise Timeout(
-                f"{record.tool} took longer than {limit_s:g} s", timeout_s=limit_s
-            ) from None
+            message = f"{record.tool} took longer than {limit_s:g} s"
+            if limits.is_write:
+                raise Timeout(
+                    message, timeout_s=limit_s, retryable=False, hint=MAY_BE_DONE_HINT
+                ) from None
+            raise Timeout(message, timeout_s=limit_s) from None
 
     def _begin(self, record: AuditRecord) -> None:
         """A call that cannot be audited is not run."""
@@ -351,7 +359,7 @@ class Dispatcher:
         except OSError as error:
             raise StorageFull("the audit log cannot be written; free disk space") from error
         for observer in self.observers:
-            observer.began(record)
+            observer.on_call_start(record)
 
     def _end(
         self, record: AuditRecord, status: AuditStatus, code: str | None, duration_us: int
@@ -362,7 +370,7 @@ class Dispatcher:
             # The call is done and its begin is on disk: the row will say `interrupted`.
             log.exception("end of call not recorded", extra={"action": "audit"})
         for observer in self.observers:
-            observer.ended(record, status, code, duration_us)
+            observer.on_call_end(record, status, code, duration_us)
 
 
 async def _load_implementation(tool: DeferredTool) -> AnyTool:

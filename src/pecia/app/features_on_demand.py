@@ -102,12 +102,12 @@ def _resource(row: Row, n: int, source: OnDemand[Feature]) -> Resource:
 def _template(row: Row, n: int, source: OnDemand[Feature]) -> ResourceTemplate:
     known: Row = {name: it for name, it in row.items() if name != "completes"}
     known["scope"] = Scope(row["scope"])
-    complete = source.handler(lambda it: _required(it.templates[n].complete))
+    complete = source.handler(lambda it: _require(it.templates[n].complete))
     return ResourceTemplate(**known, complete=complete if row["completes"] else None)
 
 
 def _prompt(row: Row, n: int, source: OnDemand[Feature]) -> Prompt:
-    complete = source.handler(lambda it: _required(it.prompts[n].complete))
+    complete = source.handler(lambda it: _require(it.prompts[n].complete))
     return Prompt(
         row["feature"],
         row["name"],
@@ -124,6 +124,6 @@ def _route(row: Row, n: int, source: OnDemand[Feature]) -> FeatureRoute:
     return FeatureRoute(**row, serve=source.handler(lambda it: it.routes[n].serve))
 
 
-def _required(complete: Complete | None) -> Complete:
+def _require(complete: Complete | None) -> Complete:
     assert complete is not None
     return complete

@@ -16,7 +16,7 @@ def require_own_names(feature: Feature, name: str) -> None:
 def require_distinct(feature: Feature, others: Iterable[Feature]) -> None:
     """Refuse a feature that shares a tool or a URI scheme with a plugin before it."""
     for other in others:
-        if shared := sorted(_exposed(feature) & _exposed(other)):
+        if shared := sorted(_exposed_names(feature) & _exposed_names(other)):
             raise PluginError(f"plugin {other.name!r} has the {shared[0]} too")
 
 
@@ -48,6 +48,6 @@ def _strays(feature: Feature, name: str) -> Iterator[str]:
         yield "dynamic tools are the hub's"
 
 
-def _exposed(feature: Feature) -> set[str]:
+def _exposed_names(feature: Feature) -> set[str]:
     tools = {f"tool {it.name!r}" for it in feature.tools}
     return tools | {f"URI scheme {it.scheme!r}" for it in feature.resources}

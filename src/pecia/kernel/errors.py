@@ -65,7 +65,7 @@ class PeciaError(Exception):
         # A message often shows what came, and goes to logs, job results and clients' own logs.
         self.message = redact(message)
         super().__init__(self.message)
-        self.fields: Mapping[str, Json] = {name: _shown(it) for name, it in fields.items()}
+        self.fields: Mapping[str, Json] = {name: _redact_detail(it) for name, it in fields.items()}
 
     def payload(self) -> dict[str, Json]:
         """The one shape of an error, the same on every interface."""
@@ -80,7 +80,7 @@ class PeciaError(Exception):
         return payload
 
 
-def _shown(value: Json) -> Json:
+def _redact_detail(value: Json) -> Json:
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, list):
@@ -279,6 +279,9 @@ class UpstreamError(PeciaError):
     """A model provider, an upstream server or the database failed."""
 
     code = Code("UPSTREAM_ERROR", rpc=-32006, http=502, retryable=True, hint="Change the request.")
+
+
+MAY_BE_DONE_HINT = "It may have been done, in part or whole: check before you retry."
 
 
 class Timeout(PeciaError):

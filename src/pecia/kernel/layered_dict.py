@@ -39,7 +39,7 @@ class LayeredDict(MutableMapping[K, V], Generic[K, V]):
         made._layers = base, dict(changes)
         return made
 
-    def differing(self, before: Mapping[K, V]) -> set[K]:
+    def changed_keys(self, before: Mapping[K, V]) -> set[K]:
         """The keys whose values are not the same objects in both."""
         if isinstance(before, LayeredDict) and before._layers[0] is self._layers[0]:
             keys = {*self._layers[1], *before._layers[1]}

@@ -90,6 +90,8 @@ async def test_a_question_in_another_language_is_nearest_to_its_english_answer(
         ("kerékpár javítás", False),
         ("резервная копия", False),
         ("自行车", False),
+        ("电源管理 It does not wake up. 笔记本电脑睡眠之后无法唤醒。", False),
+        ("The station is called Киев on the old maps of the railway.", True),
         ("Xe đạp bị mất cắp", False),
     ],
 )

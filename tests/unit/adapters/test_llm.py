@@ -67,7 +67,7 @@ async def test_every_provider_answers_in_words(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 async def test_every_provider_answers_in_a_shape(name: str) -> None:
     with LoopbackProvider(Calls({"title": "Rust", "minutes": 40})) as provider:
-        answer = await model_of(provider, name).structured(HELLO, TALK, key=KEY)
+        answer = await model_of(provider, name).chat_structured(HELLO, TALK, key=KEY)
     assert answer.value == {"title": "Rust", "minutes": 40}
     assert (answer.usage, answer.attempts) == (TokenUsage(10, 5), 1)
 
@@ -139,14 +139,14 @@ async def test_a_reply_that_hit_the_token_limit_says_so() -> None:
     with LoopbackProvider(Says("Hello th", truncated=True)) as provider:
         assert (await model_of(provider).chat(HELLO, key=KEY)).truncated
         with pytest.raises(UpstreamError) as caught:
-            await model_of(provider).structured(HELLO, TALK, key=KEY)
+            await model_of(provider).chat_structured(HELLO, TALK, key=KEY)
     assert caught.value.fields["reason"] == "cut_off"
 
 
 async def test_an_answer_that_misses_the_shape_is_asked_for_again() -> None:
     script = (Calls({"title": "Rust"}), Calls({"title": "Rust", "minutes": 40}))
     with LoopbackProvider(*script) as provider:
-        answer = await model_of(provider).structured(HELLO, TALK, key=KEY)
+        answer = await model_of(provider).chat_structured(HELLO, TALK, key=KEY)
         again = provider.requests[1].body["messages"]
     assert (answer.value["minutes"], answer.attempts, answer.usage) == (40, 2, TokenUsage(20, 10))
     assert "'minutes' is a required property" in again[-1]["content"]
@@ -155,7 +155,7 @@ async def test_an_answer_that_misses_the_shape_is_asked_for_again() -> None:
 async def test_an_answer_that_never_fits_is_an_upstream_error_with_the_reason() -> None:
     with LoopbackProvider(Calls({"title": "Rust", "minutes": "many"})) as provider:
         with pytest.raises(UpstreamError) as caught:
-            await model_of(provider).structured(
+            await model_of(provider).chat_structured(
                 HELLO, TALK, key=KEY, options=ChatOptions(attempts=3)
             )
         assert len(provider.requests) == 3
@@ -167,7 +167,7 @@ async def test_an_answer_that_never_fits_is_an_upstream_error_with_the_reason() 
 async def test_a_shape_in_words_is_read_too() -> None:
     words = 'Here you are:\n```json\n{"title": "Rust", "minutes": 40}\n```'
     with LoopbackProvider(Says("I cannot."), Says(words)) as provider:
-        answer = await model_of(provider).structured(HELLO, TALK, key=KEY)
+        answer = await model_of(provider).chat_structured(HELLO, TALK, key=KEY)
     assert answer.value == {"title": "Rust", "minutes": 40}
 
 
@@ -179,7 +179,7 @@ async def test_a_shape_may_be_a_plain_schema() -> None:
     }
     shape = schema_of_json("emit_claims", schema)
     with LoopbackProvider(Calls({"claims": [1]}), Calls({"claims": ["a"]})) as provider:
-        answer = await model_of(provider).structured(HELLO, shape, key=KEY)
+        answer = await model_of(provider).chat_structured(HELLO, shape, key=KEY)
         first = provider.requests[0].body
     assert (answer.value, answer.attempts) == ({"claims": ["a"]}, 2)
     assert first["tools"][0]["function"]["name"] == "emit_claims"

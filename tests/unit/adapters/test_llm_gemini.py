@@ -69,7 +69,7 @@ async def test_gemini_is_sent_what_was_converted_and_others_what_came() -> None:
     for name in ("gemini", "openai"):
         with LoopbackProvider(Calls({"path": "a"})) as provider:
             model = ProviderChatModel(provider.as_provider(name), guard=provider.guard)
-            await model.structured([ChatMessage("user", "Hello.")], shape, key="sk-x")
+            await model.chat_structured([ChatMessage("user", "Hello.")], shape, key="sk-x")
             sent[name] = provider.requests[0].body
     [declared] = sent["gemini"]["tools"][0]["functionDeclarations"]
     said = str(declared)

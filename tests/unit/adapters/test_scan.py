@@ -44,6 +44,16 @@ def test_one_path_is_judged_as_the_scan_judges_it(path: str) -> None:
     assert selection.admits(path) is (path == "build")
 
 
+def test_folders_of_programs_are_left_out_unless_they_are_included(tmp_path: Path) -> None:
+    """The address of a remote may hold a password."""
+    plant(tmp_path, "a.md", ".git/config", "deep/.git/HEAD", ".pecia/history/x", ".github/ci.md")
+    assert sorted(scan(tmp_path, FileSelection()).files) == [".github/ci.md", "a.md"]
+    beside = FileSelection(include=("**", ".github/**"))
+    assert sorted(scan(tmp_path, beside).files) == [".github/ci.md", "a.md"]
+    asked = scan(tmp_path, FileSelection(include=(".git/**",)))
+    assert sorted(asked.files) == [".git/config"]
+
+
 def test_links_are_passed_over_unless_they_are_asked_for(tmp_path: Path) -> None:
     plant(tmp_path, "real/a.md")
     (tmp_path / "alias").symlink_to(tmp_path / "real")

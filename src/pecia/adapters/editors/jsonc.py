@@ -45,13 +45,13 @@ def put(text: str, path: Sequence[str], value: Json) -> str:
     page = _page(text)
     if not page.plain.strip():
         new_line = "" if not text or text.endswith("\n") else page.new_line
-        laid = _format_value(_nested(path, value), "", _USUAL_STEP, page.new_line)
+        laid = _format_value(_nest(path, value), "", _USUAL_STEP, page.new_line)
         return f"{text}{new_line}{laid}{page.new_line}"
     at = page.root
     for depth, key in enumerate(path):
         found = page.object_at(at).member(key)
         if found is None:
-            return _insert_member(page, at, key, _nested(path[depth + 1 :], value))
+            return _insert_member(page, at, key, _nest(path[depth + 1 :], value))
         if depth == len(path) - 1:
             return _replace_value(page, at, found, value)
         at = _inside(page, found)
@@ -239,7 +239,7 @@ def _inside(page: _Page, member: _Member) -> int:
     return member.value
 
 
-def _nested(path: Sequence[str], value: Json) -> Json:
+def _nest(path: Sequence[str], value: Json) -> Json:
     for key in reversed(path):
         value = {key: value}
     return value

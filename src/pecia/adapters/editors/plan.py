@@ -81,7 +81,7 @@ def _catch_failure(make: Callable[[], EntryPlan]) -> EntryPlan:
 
 def _plan_add(editor: CodeEditor, text: str, wish: EntryRequest) -> EntryPlan:
     before = editor.format.read(text)
-    found, is_there = _found(editor, before)
+    found, is_there = _find_entry(editor, before)
     if is_there and not is_ours(editor, found) and not wish.force:
         return EntryPlan("skipped-custom", why=_why_custom(found))
     old = found if isinstance(found, dict) and is_ours(editor, found) else {}
@@ -90,7 +90,7 @@ def _plan_add(editor: CodeEditor, text: str, wish: EntryRequest) -> EntryPlan:
     if is_there and found == wanted:
         return EntryPlan("unchanged", why="it has this entry already")
     after = _with_entry(editor, text, old, wanted)
-    _require_same(editor, after, _expected(editor, before, wanted))
+    _require_same(editor, after, _expect(editor, before, wanted))
     return EntryPlan("overwritten" if is_there else "written", after)
 
 
@@ -111,7 +111,7 @@ def _with_entry(
 
 def _plan_remove(editor: CodeEditor, text: str, *, force: bool) -> EntryPlan:
     before = editor.format.read(text)
-    found, is_there = _found(editor, before)
+    found, is_there = _find_entry(editor, before)
     if not is_there:
         return EntryPlan("unchanged", why="it has no entry of ours")
     if not is_ours(editor, found) and not force:
@@ -126,14 +126,14 @@ def _plan_remove(editor: CodeEditor, text: str, *, force: bool) -> EntryPlan:
     return EntryPlan("removed", after)
 
 
-def _found(editor: CodeEditor, document: Mapping[str, Json]) -> tuple[Json, bool]:
+def _find_entry(editor: CodeEditor, document: Mapping[str, Json]) -> tuple[Json, bool]:
     servers = document.get(editor.key, {})
     if not isinstance(servers, dict):
         raise Unprocessable(f"`{editor.key}` in it holds no servers by name")
     return servers.get(NAME), NAME in servers
 
 
-def _expected(
+def _expect(
     editor: CodeEditor, before: Mapping[str, Json], wanted: dict[str, Json]
 ) -> dict[str, Json]:
     servers = cast(dict[str, Json], before.get(editor.key, {}))

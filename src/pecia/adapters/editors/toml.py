@@ -37,7 +37,9 @@ def put(text: str, path: Sequence[str], value: Json) -> str:
     for block in blocks:
         if found := line.search(text, block.start, block.end):
             return text[: found.start(2)] + _toml_value(value) + text[found.end(2) :]
-    raise Unprocessable(f"`{key}` of [{_dotted(table_path)}] is not written in a line of its own")
+    raise Unprocessable(
+        f"`{key}` of [{_join_keys(table_path)}] is not written in a line of its own"
+    )
 
 
 def drop(text: str, path: Sequence[str]) -> str:
@@ -109,10 +111,10 @@ def _path(header: str) -> tuple[str, ...] | None:
 def _with_table(text: str, path: Sequence[str], table: Mapping[str, Json]) -> str:
     new_line = "\r\n" if "\r\n" in text else "\n"
     plain = {key: it for key, it in table.items() if not isinstance(it, dict)}
-    lines = [f"[{_dotted(path)}]", *(f"{key} = {_toml_value(it)}" for key, it in plain.items())]
+    lines = [f"[{_join_keys(path)}]", *(f"{key} = {_toml_value(it)}" for key, it in plain.items())]
     for key, inner in table.items():
         if isinstance(inner, dict):
-            lines += ["", f"[{_dotted((*path, key))}]"]
+            lines += ["", f"[{_join_keys((*path, key))}]"]
             lines += [f"{name} = {_toml_value(it)}" for name, it in inner.items()]
     block = "".join(f"{line}{new_line}" for line in lines)
     if not text.strip():
@@ -122,7 +124,7 @@ def _with_table(text: str, path: Sequence[str], table: Mapping[str, Json]) -> st
     return f"{text}{gap}{block}"
 
 
-def _dotted(path: Sequence[str]) -> str:
+def _join_keys(path: Sequence[str]) -> str:
     return ".".join(path)
 
 

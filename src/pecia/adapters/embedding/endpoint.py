@@ -83,7 +83,7 @@ class EndpointEmbedder:
         wait_s = self.options.backoff_initial_s
         for left in range(self.options.retries, -1, -1):
             try:
-                return self._checked(await self._request(texts), len(texts))
+                return self._check_vectors(await self._request(texts), len(texts))
             except PeciaError as error:
                 if not left or not _is_retryable(error):
                     raise
@@ -127,7 +127,7 @@ class EndpointEmbedder:
             self._client = await self._stack.enter_async_context(client)
         return self._client
 
-    def _checked(self, answer: object, count: int) -> Vectors:
+    def _check_vectors(self, answer: object, count: int) -> Vectors:
         import numpy as np
 
         try:

@@ -96,7 +96,7 @@ def _endpoint(settings: EmbedSettings) -> "EndpointEmbedder":
         key=settings.key.get_secret_value() if settings.key else "",
         options=EndpointOptions(settings.timeout_s, settings.retries, settings.batch),
         # What the operator names in a setting may be an internal host.
-        guard=EgressGuard(EgressRules.from_trusted_hosts([_trusted(url)])),
+        guard=EgressGuard(EgressRules.from_trusted_hosts([_origin_of(url)])),
     )
 
 
@@ -113,7 +113,7 @@ async def _own_files(settings: EmbedSettings) -> ModelFiles:
     return await run_sync(read)
 
 
-def _trusted(url: str) -> str:
+def _origin_of(url: str) -> str:
     parts = urlsplit(url)
     host = parts.hostname or ""
     try:

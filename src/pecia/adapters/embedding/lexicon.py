@@ -229,7 +229,7 @@ def join_pairs(words: Sequence[str], is_known: Callable[[str], bool]) -> list[st
 
 def _stem(language: str) -> Callable[[str], str]:
     code = stemmer_language(language)
-    return _stemmed(code).__getitem__ if code else str
+    return _stems_of(code).__getitem__ if code else str
 
 
 class _Stemmed(dict[str, str]):
@@ -244,7 +244,7 @@ class _Stemmed(dict[str, str]):
 
 
 @lru_cache(len(STEMMERS))
-def _stemmed(language: str) -> _Stemmed:
+def _stems_of(language: str) -> _Stemmed:
     return _Stemmed(language)
 
 

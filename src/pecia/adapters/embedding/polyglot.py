@@ -24,6 +24,9 @@ from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors
 # vocabulary. Chosen on strings of programs in 26 languages: of four to seven words, 3 % of the
 # others pass, and 3 % of the English ones go to the student, which knows English too.
 MIN_KNOWN_SHARE = 0.6
+# Of the letters of an English text: more than a name or a quotation in another script.
+MAX_FOREIGN_SHARE = 0.2
+LAST_LATIN = "\u024f"
 # Acronyms are of no language.
 MAX_ACRONYM = 6
 ENDINGS = ("s", "es", "ed", "ing", "ly", "er", "ers", "al", "ity", "ation", "ment", "able", "ness")
@@ -74,10 +77,19 @@ class PolyglotEmbedder:
 def is_english(text: str, known: frozenset[str]) -> bool:
     """Whether a text is English, as far as its words tell. One without words is."""
     sample = text[:SAMPLE_CHARS]
+    if _is_mostly_foreign(sample):
+        return False
     if detected := detect_language(sample):
         return detected == "en"
     words = [it for it in _WORD.findall(sample) if _may_tell(it)]
     return sum(_is_known(it.lower(), known) for it in words) >= MIN_KNOWN_SHARE * len(words)
+
+
+def _is_mostly_foreign(text: str) -> bool:
+    """Whether much of a text is in other scripts: MiniLM would read its English paragraph alone."""
+    letters = [it for it in text if it.isalpha()]
+    foreign = sum(it > LAST_LATIN for it in letters)
+    return foreign > MAX_FOREIGN_SHARE * len(letters)
 
 
 def _is_known(word: str, known: frozenset[str]) -> bool:

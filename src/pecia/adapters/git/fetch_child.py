@@ -179,11 +179,11 @@ class _Callbacks(pygit2.RemoteCallbacks):
     def certificate_check(self, certificate: None, valid: bool, host: bytes) -> bool:
         if not valid:
             # On a refusal, libgit2 1.9 closes its connection to a proxy and then waits for it.
-            _answer({"error": "git", "reason": self._untrusted(host.decode())})
+            _answer({"error": "git", "reason": self._describe_untrusted(host.decode())})
             os._exit(0)
         return True
 
-    def _untrusted(self, host: str) -> str:
+    def _describe_untrusted(self, host: str) -> str:
         if self._is_ssh:
             return f"the host key of {host} is not the one in .ssh/known_hosts, or none is there"
         return f"the certificate is not that of {host}"

@@ -72,14 +72,14 @@ class _Rewrite:
         for commit in _every_commit(self.repository):
             self._new_by_old[commit.id] = self._rewritten(commit)
         for reference in _references(self.repository):
-            new = self._moved(Oid(hex=str(reference.target)))
+            new = self._resolve_moved(Oid(hex=str(reference.target)))
             if new is None:
                 reference.delete()
             elif new != reference.target:
                 reference.set_target(new)
 
     def _rewritten(self, commit: pygit2.Commit) -> Oid | None:
-        tree = self._cleaned(commit.tree)
+        tree = self._clean_tree(commit.tree)
         mapped = (self._new_by_old[parent] for parent in commit.parent_ids)
         parents = list(dict.fromkeys(parent for parent in mapped if parent is not None))
         if tree == commit.tree.id and parents == list(commit.parent_ids):
@@ -100,7 +100,7 @@ class _Rewrite:
         now = self.repository[parents[0]].peel(pygit2.Tree).id if parents else self._empty
         return len(parents) <= 1 and before != commit.tree.id and tree == now
 
-    def _cleaned(self, tree: pygit2.Tree) -> Oid:
+    def _clean_tree(self, tree: pygit2.Tree) -> Oid:
         found = [entry_at(tree, path) for path in self.purged_paths]
         doomed = [entry for entry in found if entry is not None]
         if not doomed:
@@ -108,19 +108,19 @@ class _Rewrite:
         self.removed.update(oid for entry in doomed for oid in _blobs(entry))
         return write_tree(self.repository, tree, dict.fromkeys(self.purged_paths))
 
-    def _moved(self, oid: Oid) -> Oid | None:
+    def _resolve_moved(self, oid: Oid) -> Oid | None:
         """What a reference to this object should name now."""
         if oid in self._new_by_old:
             return self._new_by_old[oid]
         target = self.repository[oid]
         if isinstance(target, pygit2.Tree):
-            return self._cleaned(target)
+            return self._clean_tree(target)
         if isinstance(target, pygit2.Tag):
             return self._moved_tag(target)
         return None if oid in self.removed else oid
 
     def _moved_tag(self, tag: pygit2.Tag) -> Oid | None:
-        new = self._moved(tag.target)
+        new = self._resolve_moved(tag.target)
         if new is None or new == tag.target:
             return None if new is None else tag.id
         raw = tag.read_raw().replace(str(tag.target).encode(), str(new).encode(), 1)

@@ -261,7 +261,9 @@ class HistoryRepository(Repository):
     ) -> HistoryPurgeResult:
         """Take paths out of all history and leave no byte of them in the repository."""
         async with self._writing:
-            return await run_sync(purge.purge_paths, self.place, list(paths), reword or _unchanged)
+            return await run_sync(
+                purge.purge_paths, self.place, list(paths), reword or _keep_message
+            )
 
     async def compact(self) -> None:
         """Pack what counts and drop what nothing leads to."""
@@ -287,5 +289,5 @@ def _references(repository: pygit2.Repository, prefix: str) -> dict[str, str]:
     return found
 
 
-def _unchanged(message: str) -> str:
+def _keep_message(message: str) -> str:
     return message

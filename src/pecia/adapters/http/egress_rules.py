@@ -64,7 +64,7 @@ class EgressRules:
 
     def check(self, text: str, *, field: str = "url") -> EgressTarget:
         """The URL parsed and found allowed, as far as can be said without a lookup."""
-        url = _parsed(text, field)
+        url = _parse_url(text, field)
         if url.scheme not in self.schemes:
             _refuse("scheme", url, f"only {_join_values(self.schemes)} URLs are fetched")
         if url.userinfo:
@@ -102,7 +102,7 @@ class EgressRules:
 def validate_url(text: str, *, field: str) -> None:
     """Refuse what no fetch could accept, whoever asks: a URL that is malformed."""
     try:
-        url = _parsed(text, field)
+        url = _parse_url(text, field)
         if url.port is not None and not 0 < url.port < 65_536:
             _refuse("port", url, f"{url.port} is not a port")
         _host_address(url, url.raw_host.decode("ascii").lower())
@@ -116,7 +116,7 @@ def validate_url(text: str, *, field: str) -> None:
         ) from None
 
 
-def _parsed(text: str, field: str) -> "httpx2.URL":
+def _parse_url(text: str, field: str) -> "httpx2.URL":
     if len(text) > MAX_URL_CHARS:
         raise InvalidFormat(
             f"the URL has {len(text)} characters, at most {MAX_URL_CHARS} are read",

@@ -93,7 +93,7 @@ class Fetcher:
         """
         bounds = limits or HttpFetchLimits()
         clock = _Deadline(bounds.timeout_s, anyio.current_time() + bounds.timeout_s)
-        ask = _FetchRequest(method, self._own_headers | _lowered(headers or {}), bounds, clock)
+        ask = _FetchRequest(method, self._own_headers | _lower_names(headers or {}), bounds, clock)
         response, hops = await self._follow(url, ask)
         try:
             final = str(response.request.url)
@@ -121,7 +121,7 @@ class Fetcher:
                     f"more than {ask.limits.hops} redirects", rule="redirects", host=here.host
                 )
             hops.append(str(here))
-            here = self._guard.rules.check(_joined(here, following)).url
+            here = self._guard.rules.check(_join_url(here, following)).url
 
     async def _send(
         self, url: httpx2.URL, headers: Mapping[str, str], ask: "_FetchRequest"
@@ -167,7 +167,7 @@ class _FetchRequest:
     clock: _Deadline
 
 
-def _lowered(headers: Mapping[str, str]) -> dict[str, str]:
+def _lower_names(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
@@ -175,7 +175,7 @@ def _same_origin(one: httpx2.URL, other: httpx2.URL) -> bool:
     return (one.scheme, one.raw_host, one.port) == (other.scheme, other.raw_host, other.port)
 
 
-def _joined(here: httpx2.URL, location: str) -> str:
+def _join_url(here: httpx2.URL, location: str) -> str:
     try:
         return str(here.join(location))
     except httpx2.InvalidURL as error:

@@ -62,11 +62,11 @@ def quote_key(text: str) -> str:
 def _canonical_request(ask: UnsignedRequest, headers: Mapping[str, str], names: str) -> str:
     lines = [f"{name}:{' '.join(headers[name].split())}" for name in names.split(";")]
     return "\n".join(
-        (ask.method, ask.path, _sorted(ask.query), *lines, "", names, EMPTY_BODY_SHA256)
+        (ask.method, ask.path, _sort_query(ask.query), *lines, "", names, EMPTY_BODY_SHA256)
     )
 
 
-def _sorted(query: str) -> str:
+def _sort_query(query: str) -> str:
     pairs = [
         (quote(name, safe="-._~"), quote(value, safe="-._~"))
         for name, value in parse_qsl(query, keep_blank_values=True)

@@ -52,7 +52,7 @@ class _TunnelConnection:
     async def relay(self, client: ByteStream) -> None:
         async with client:
             try:
-                server = await self._connected(client)
+                server = await self._connect(client)
                 async with server, anyio.create_task_group() as group:
                     group.start_soon(self._relay_upstream, client, server)
                     await self._relay_downstream(server, client)
@@ -61,7 +61,7 @@ class _TunnelConnection:
                 # Either side went away. The library on our side sees its connection end.
                 return
 
-    async def _connected(self, client: ByteStream) -> ByteStream:
+    async def _connect(self, client: ByteStream) -> ByteStream:
         with anyio.fail_after(_CONNECT_S):
             if await _asked_for(client) != self._authority():
                 await client.send(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")

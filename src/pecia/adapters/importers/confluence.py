@@ -123,7 +123,7 @@ class _ConfluenceConversion:
         fields: dict[str, Json] = {
             "title": self.titles[path] if self.titles[path] != name.rpartition("/")[2] else None,
             "tags": [it for tag in tags if (it := clean_tag(tag))],
-            "updated": _modified(soup),
+            "updated": _read_modified(soup),
         }
         self._tidy(body, path, name)
         found = _ID.search(path)
@@ -181,7 +181,7 @@ def _title(soup: Tag) -> str:
     return after.strip() if colon and after.strip() else said or before
 
 
-def _modified(soup: Tag) -> str | None:
+def _read_modified(soup: Tag) -> str | None:
     found = _DATE.search(text_of(first_tag(soup, "div", **{"class": "page-metadata"})))
     if found is None:
         return None

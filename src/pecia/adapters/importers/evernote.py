@@ -107,7 +107,7 @@ class _Page:
         if root is not None:
             self._tidy(root, files, by_title, names, made)
             body = to_markdown(root)
-        body = "\n\n".join(it for it in (body, _tasks(note), self._unused(files, root)) if it)
+        body = "\n\n".join(it for it in (body, _tasks(note), self._link_unused(files, root)) if it)
         fields: dict[str, Json] = {
             "title": note.title if note.title != self.name.rpartition("/")[2] else None,
             "tags": [it for tag in note.tags if (it := clean_tag(tag))],
@@ -133,7 +133,7 @@ class _Page:
             )
         return found
 
-    def _unused(self, files: dict[str, str], root: Tag | None) -> str:
+    def _link_unused(self, files: dict[str, str], root: Tag | None) -> str:
         """Links to attachments that the text does not show."""
         shown = {attribute(it, "data-hash") for it in tags_of(root, True)} if root else set[str]()
         left = [path for key, path in files.items() if key not in shown]

@@ -87,7 +87,7 @@ class _Page:
         lead = "".join(f"{safe_part(it)}/" for it in folder.split("/") if it)
         self.name = self.names.claim(lead + safe_part(title))
         body = first_tag(soup, "body") or soup
-        created = _created(soup)
+        created = _read_created(soup)
         self._tidy(body)
         fields: dict[str, Json] = {
             "title": title if title != self.name.rpartition("/")[2] else None,
@@ -188,7 +188,7 @@ def _decode(body: bytes) -> str:
     return found.text if found else body.decode(errors="replace")
 
 
-def _created(soup: Tag) -> str | None:
+def _read_created(soup: Tag) -> str | None:
     found = first_tag(soup, "meta", name="created")
     said = attribute(found, "content") if found else ""
     try:

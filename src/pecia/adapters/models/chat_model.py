@@ -65,7 +65,7 @@ class ProviderChatModel:
         )
         return TextReply(said.text, said.model, said.usage, said.truncated)
 
-    async def structured(
+    async def chat_structured(
         self,
         messages: Sequence[ChatMessage],
         shape: ResponseSchema[T],

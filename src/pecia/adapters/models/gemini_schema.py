@@ -50,7 +50,7 @@ class GeminiSchema:
 
 def to_gemini_schema(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema as Gemini takes it; as it is, where that cannot be. What is lost is logged."""
-    made = _attempted(name, schema)
+    made = _try_convert(name, schema)
     return schema if made is None else made
 
 
@@ -60,7 +60,7 @@ def convert_schema(schema: object) -> GeminiSchema:
         raise UnconvertibleSchema("$: is no object")
     root = dict(cast(Mapping[str, Any], schema))
     work = _Converter(root)
-    return GeminiSchema(work.converted(root, _SchemaPath("$")), tuple(work.cut))
+    return GeminiSchema(work.convert(root, _SchemaPath("$")), tuple(work.cut))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class _Converter:
     cut: list[str] = field(default_factory=list[str])
     nodes: int = 0
 
-    def converted(self, given: object, place: _SchemaPath) -> Schema:
+    def convert(self, given: object, place: _SchemaPath) -> Schema:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise UnconvertibleSchema(f"{place.at}: unfolded, it has more than {MAX_NODES} parts")
@@ -89,8 +89,8 @@ class _Converter:
         schema: Schema = {} if isinstance(given, bool) else cast(Schema, given)
         if place.depth > MAX_DEPTH:
             return self._bare(schema, place)
-        schema, place = self._unfolded(schema, place)
-        return _with_known_required(dict(self._kept(schema, place)))
+        schema, place = self._unfold(schema, place)
+        return _with_known_required(dict(self._convert_keywords(schema, place)))
 
     def _bare(self, schema: Schema, place: _SchemaPath) -> Schema:
         bare: Schema = {"type": "object"}
@@ -98,7 +98,7 @@ class _Converter:
             self.cut.append(place.at)
         return bare
 
-    def _kept(self, schema: Schema, place: _SchemaPath) -> Iterator[tuple[str, Any]]:
+    def _convert_keywords(self, schema: Schema, place: _SchemaPath) -> Iterator[tuple[str, Any]]:
         for key, value in schema.items():
             if key in UNSUPPORTED_KEYWORDS or key in _DEFINITIONS:
                 continue
@@ -107,33 +107,33 @@ class _Converter:
                     yield key, _first_type(value)
                 case "items":
                     if (first := _first_item(value)) is not None:
-                        yield key, self.converted(first, place.below(key))
+                        yield key, self.convert(first, place.below(key))
                 case "additionalProperties":
                     yield key, self._additional(value, place.below(key))
                 case "prefixItems":
-                    yield key, [self.converted(it, place.below(key)) for it in _list(value, place)]
+                    yield key, [self.convert(it, place.below(key)) for it in _list(value, place)]
                 case _ if key in _MAPS:
-                    yield key, self._mapped(value, place.below(key))
+                    yield key, self._convert_values(value, place.below(key))
                 case _ if key in _SINGLES:
-                    yield key, self.converted(value, place.below(key))
+                    yield key, self.convert(value, place.below(key))
                 case _:
                     yield key, value
 
-    def _mapped(self, value: object, place: _SchemaPath) -> Schema:
+    def _convert_values(self, value: object, place: _SchemaPath) -> Schema:
         if not isinstance(value, dict):
             raise UnconvertibleSchema(f"{place.at}: is no object")
         named = cast(dict[str, Any], value)
         return {
-            name: self.converted(it, replace(place, at=f"{place.at}.{name}"))
+            name: self.convert(it, replace(place, at=f"{place.at}.{name}"))
             for name, it in named.items()
         }
 
     def _additional(self, value: object, place: _SchemaPath) -> bool | Schema:
         if isinstance(value, bool):
             return value
-        return self.converted(cast(Schema, value), place) if isinstance(value, dict) else True
+        return self.convert(cast(Schema, value), place) if isinstance(value, dict) else True
 
-    def _unfolded(self, schema: Schema, place: _SchemaPath) -> tuple[Schema, _SchemaPath]:
+    def _unfold(self, schema: Schema, place: _SchemaPath) -> tuple[Schema, _SchemaPath]:
         """With what it refers to, and with the only choice that it leaves, in its own place."""
         while True:
             reference = schema.get("$ref")
@@ -160,7 +160,7 @@ class _Converter:
         return cast(Schema, found) if isinstance(found, dict) else None
 
 
-def _attempted(name: str, schema: object) -> Schema | None:
+def _try_convert(name: str, schema: object) -> Schema | None:
     try:
         made = convert_schema(schema)
     except UnconvertibleSchema as why:

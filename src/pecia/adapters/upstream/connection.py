@@ -187,15 +187,15 @@ class McpConnection:
         except MCPError as error:
             is_closed = error.code == types.CONNECTION_CLOSED or self.over.is_set()
             if is_closed or _NO_SESSION.search(error.message):
-                raise self._lost() from None
+                raise self._lost_error() from None
             raise RequestRefused(error.message[:500], upstream_error=_error_fields(error)) from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            raise self._lost() from None
+            raise self._lost_error() from None
         except (ValidationError, RuntimeError) as error:
             what = type(error).__name__
             raise RequestRefused(f"its answer is not valid MCP ({what})") from None
 
-    def _lost(self) -> ConnectionLost:
+    def _lost_error(self) -> ConnectionLost:
         self.over.set()
         return ConnectionLost(self.reason.message)
 
@@ -211,7 +211,7 @@ def _error_fields(error: MCPError) -> dict[str, Json]:
 
 
 def _handler(on_list_changed: OnListChanged) -> MessageHandlerFnT:
-    async def heard(message: IncomingMessage) -> None:
+    async def handle_message(message: IncomingMessage) -> None:
         match message:
             case types.ToolListChangedNotification():
                 on_list_changed("tools")
@@ -222,7 +222,7 @@ def _handler(on_list_changed: OnListChanged) -> MessageHandlerFnT:
             case _:
                 pass
 
-    return heard
+    return handle_message
 
 
 async def _subscribe(client: Client, on_list_changed: OnListChanged) -> None:

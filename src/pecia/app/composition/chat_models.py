@@ -42,7 +42,7 @@ class ProviderModel:
         said = [ChatMessage("system", question.system), ChatMessage("user", question.source)]
         options = ChatOptions(self._temperature(), timeout_s=question.timeout_s)
         try:
-            answer = await self.inner.structured(said, shape, key=key, options=options)
+            answer = await self.inner.chat_structured(said, shape, key=key, options=options)
         except Timeout as late:
             # The provider's timeout, not this server's.
             raise UpstreamError(late.message, provider=self.provider, reason="timeout") from None

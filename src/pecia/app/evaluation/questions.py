@@ -148,7 +148,9 @@ class AgentLoop:
             messages[2:2] = [ChatMessage("assistant", step), ChatMessage("user", shown)]
         if is_last:
             messages.append(ChatMessage("user", _LAST_STEP_HINT))
-        answer = await self.model.structured(messages, STEP, key=self.key, options=ChatOptions())
+        answer = await self.model.chat_structured(
+            messages, STEP, key=self.key, options=ChatOptions()
+        )
         self.usage += answer.usage
         return answer.value
 

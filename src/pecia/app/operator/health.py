@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 from pecia.app.dispatch import Dispatcher, RequestContext
 from pecia.kernel.corpus import changelog
 from pecia.kernel.corpus.keyword.lag import STALL_TIMEOUT_S
+from pecia.kernel.corpus.vectors.embed_job import FULL_NAME as EMBED_JOB
 from pecia.kernel.errors import InternalError, Json
 from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
@@ -75,19 +76,28 @@ async def load_install_status(store: Store) -> dict[str, Json]:
 
 @dataclass(frozen=True, slots=True)
 class IndexTrouble:
-    """An index of a tenant that has commits to apply, and how long the oldest has waited."""
+    """An index of a tenant that has commits to apply, and how long the oldest has waited. While a
+    job embeds: how many of its files are done."""
 
     tenant: str
     kind: str
     commits: int
     waits_s: float
+    is_running: bool
+    done: int
+    total: int
 
 
 async def index_troubles(store: Store, node: str) -> list[IndexTrouble]:
     """The indexes of this node, and embeddings, that have waited longer than a busy one does."""
     async with store.system() as tx:
         found = await tx.fetch_all_as(
-            IndexTrouble, SQL["index_lag"], node=node, embedding=changelog.EMBEDDING_NODE_PREFIX
+            IndexTrouble,
+            SQL["index_lag"],
+            node=node,
+            embedding=changelog.EMBEDDING_NODE_PREFIX,
+            embed_job=EMBED_JOB,
+            silent_s=HEARTBEAT_TIMEOUT_S,
         )
     return [it for it in found if it.waits_s >= STALL_TIMEOUT_S]
 

@@ -30,7 +30,7 @@ SELECT t.name, r.source_id, true, 'sync with its remote: ' || r.problem, 0
 
 -- name: index_lag
 -- Indexes that have commits to apply, and for how long the oldest of these has waited. Of models that embed,
--- the one that is furthest counts.
+-- the one that is furthest counts; `done` and `total` are the files of a job that embeds now.
 WITH kept AS (
     SELECT tenant_id, 'keyword' AS kind, max(n) AS n FROM kernel.index_node WHERE node = %(node)s GROUP BY tenant_id
     UNION ALL
@@ -38,9 +38,16 @@ WITH kept AS (
 )
 SELECT t.name AS tenant, k.kind, c.n - k.n AS commits,
        COALESCE(extract(epoch FROM now() - (SELECT min(at) FROM kernel.tick w WHERE w.tenant_id = k.tenant_id AND w.n > k.n)),
-                0)::double precision AS waits_s
+                0)::double precision AS waits_s,
+       j.id IS NOT NULL AS is_running, COALESCE(j.done, 0)::bigint AS done, COALESCE(j.total, 0)::bigint AS total
   FROM kept k JOIN kernel.tenant_clock c USING (tenant_id)
   JOIN kernel.tenant t ON t.id = k.tenant_id AND t.status = 'active'
+  LEFT JOIN LATERAL (SELECT r.id, r.done, r.total FROM kernel.job r
+                       JOIN jobs.procrastinate_jobs q ON q.id = r.id AND q.status = 'doing'
+                       JOIN jobs.procrastinate_workers w ON w.id = q.worker_id
+                      WHERE r.tenant_id = k.tenant_id AND r.name = %(embed_job)s AND k.kind = 'semantic'
+                        AND w.last_heartbeat > now() - make_interval(secs => %(silent_s)s)
+                      LIMIT 1) AS j ON true
  WHERE c.n > k.n ORDER BY t.name, k.kind;
 
 -- name: sealed

@@ -188,7 +188,9 @@ async def _require_new(deed: OperatorTransaction, name: str) -> None:
     if found := await deed.tx.fetch_optional(SQL["tenant"], name=name):
         if found["status"] == "deleting":
             raise _being_deleted(name)
-        raise Conflict(f"there is a tenant {name!r} already", field="name")
+        raise Conflict(
+            f"there is a tenant {name!r} already", field="name", hint="pecia tenant list"
+        )
 
 
 async def _set_quotas(

@@ -95,7 +95,7 @@ class Cascade:
             if is_old and not isinstance(layer, FolderLayer | SourceLayer):
                 changed |= await self._refresh_layer(layer)
         for name, notices in self._notices.items():
-            paths = notices.taken()
+            paths = notices.take()
             layer = self._layers[name]
             if paths == frozenset() or not isinstance(layer, FolderLayer):
                 continue

@@ -57,7 +57,7 @@ class FetchFile(Protocol):
 class FolderChanges(Protocol):
     """Changes in a folder since the last call."""
 
-    def taken(self) -> frozenset[str] | None:
+    def take(self) -> frozenset[str] | None:
         """Changed paths; None means rescan everything."""
         ...
 

@@ -44,7 +44,7 @@ def report_route(cascades: CascadeRegistry) -> FeatureRoute:
         wanted = ReportRequest(ask.path["report"], ask.query.get("layer"), _parse_level(ask.query))
         rows = await run_sync(build_report, seen.view, wanted)
         found: dict[str, Json] = {"cascade": seen.name, wanted.report: [*rows]}
-        if degraded := seen.view.degraded():
+        if degraded := seen.view.list_degraded():
             found["degraded"] = degraded
         return FeaturePage(orjson.dumps(found), "application/json")
 
@@ -63,7 +63,7 @@ def _stale_rows(view: CascadeView, wanted: ReportRequest) -> list[dict[str, Json
 def _problem_rows(view: CascadeView, wanted: ReportRequest) -> list[dict[str, Json]]:
     layers: list[dict[str, Json]] = [
         {"layer": it["layer"], "path": "", "code": "degraded", "message": it["reason"]}
-        for it in view.degraded()
+        for it in view.list_degraded()
         if isinstance(it, dict)
     ]
     files: list[dict[str, Json]] = [

@@ -20,6 +20,7 @@ from pecia.features.hub.refresh_throttle import RefreshThrottle
 from pecia.features.hub.settings import timeout_in
 from pecia.features.hub.store import ServerRegistry
 from pecia.kernel.errors import (
+    MAY_BE_DONE_HINT,
     Forbidden,
     Json,
     NotFound,
@@ -39,7 +40,6 @@ RunTool: TypeAlias = Callable[[Call, Mapping[str, Json]], Awaitable[ToolResult]]
 FEATURE = "hub"
 LIST_TOOLS_TIMEOUT_S = 60.0
 CLEANUP_INTERVAL_S = 10.0
-MAY_BE_DONE_HINT = "It may have been done, in part or whole: check before you retry."
 
 _log = Log(__name__)
 

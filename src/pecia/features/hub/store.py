@@ -60,7 +60,7 @@ class ServerRegistry:
 
     async def load_server(self, caller: Caller, name: str) -> UpstreamServer:
         async with self.store.reading(caller) as tx:
-            return _row_to_server(await tx.fetch_one(SQL["server"], _missing(name), name=name))
+            return _row_to_server(await tx.fetch_one(SQL["server"], _missing_text(name), name=name))
 
     async def require_admin(self, caller: Caller) -> None:
         """Refuse callers who may not manage servers, before anything else is done for them."""
@@ -71,7 +71,7 @@ class ServerRegistry:
         """The server, for a caller who may manage it."""
         async with self.store.reading(caller) as tx:
             await tx.execute(SQL["require_admin"])
-            return _row_to_server(await tx.fetch_one(SQL["server"], _missing(name), name=name))
+            return _row_to_server(await tx.fetch_one(SQL["server"], _missing_text(name), name=name))
 
     async def list_tools(
         self, caller: Caller, server: str | None = None, name: str | None = None
@@ -88,7 +88,9 @@ class ServerRegistry:
     ) -> tuple[UpstreamServer, StoredTool | None]:
         """One server this caller may use, and one of its tools, if it exists."""
         async with self.store.reading(caller) as tx:
-            there = _row_to_server(await tx.fetch_one(SQL["server"], _missing(server), name=server))
+            there = _row_to_server(
+                await tx.fetch_one(SQL["server"], _missing_text(server), name=server)
+            )
             row = await tx.fetch_optional(SQL["tools"], server=server, name=tool)
         return there, _row_to_tool(row) if row else None
 
@@ -170,14 +172,14 @@ class ServerRegistry:
                 readers=people,
             )
             if not found:
-                raise NotFound(_missing(name))
+                raise NotFound(_missing_text(name))
             if place is not None:
                 await self.vault.seal(tx, call.caller.tenant_id, name, place.secrets)
 
     async def remove(self, call: Call, name: str) -> None:
         async with self.store.writing(call.caller, call.trace) as tx:
             if not await tx.fetch_value(SQL["remove_server"], name=name):
-                raise NotFound(_missing(name))
+                raise NotFound(_missing_text(name))
             await self.vault.remove(tx, name)
 
     async def list_pending(
@@ -214,7 +216,9 @@ class ServerRegistry:
     async def load_endpoint(self, tenant_id: UUID, name: str) -> StoredEndpoint:
         """System transaction: the endpoint of a server, its credentials, and who configured it."""
         async with self.store.system() as tx:
-            row = await tx.fetch_one(SQL["place"], _missing(name), tenant_id=tenant_id, name=name)
+            row = await tx.fetch_one(
+                SQL["place"], _missing_text(name), tenant_id=tenant_id, name=name
+            )
             held = await self.vault.load(tx, tenant_id, name)
         place = ServerEndpoint(ServerAddress.from_json(row["place"]), held)
         return StoredEndpoint(place, is_operator_managed=row["origin"] == OPERATOR_ORIGIN)
@@ -296,5 +300,5 @@ def _tool_columns(tool: StoredTool) -> dict[str, Any]:
     }
 
 
-def _missing(name: str) -> str:
+def _missing_text(name: str) -> str:
     return f"no server {name!r}"

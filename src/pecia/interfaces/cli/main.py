@@ -99,6 +99,7 @@ def _dispatch(words: list[str], terminal: "Terminal") -> int:
     if first == "help":
         return run([*rest, "--help"])
     if first == "version" or first in VERSION_WORDS:
+        _require_end(first, rest)
         terminal.print_result({"version": __version__}, lambda it: it.print_line(__version__))
         return EXIT_OK
     if first == "completion":
@@ -108,6 +109,15 @@ def _dispatch(words: list[str], terminal: "Terminal") -> int:
     if first in HELP_WORDS:
         return run([first])
     return _run_entry(find_entry(words), words, terminal)
+
+
+def _require_end(command: str, rest: Sequence[str]) -> None:
+    if rest:
+        from pecia.interfaces.cli.output.terminal import CommandUsageError
+        from pecia.kernel.errors import InvalidInput
+
+        error = InvalidInput(f"{command} takes no {rest[0]!r}", field="arguments", got=rest[0])
+        raise CommandUsageError(error, hint="pecia --help")
 
 
 def _run_entry(entry: CommandEntry | ToolShortcut, words: list[str], terminal: "Terminal") -> int:
@@ -180,7 +190,7 @@ def _report_failure(terminal: "Terminal", error: Exception, words: Sequence[str]
     cause = unwrap_group(error)
     if isinstance(cause, PeciaError):
         return terminal.print_error(_with_way_on(cause, words))
-    if (code := _typer_failure(terminal, error)) is not None:
+    if (code := _typer_failure(terminal, error, words)) is not None:
         return code
     if isinstance(cause, OSError) and (unwritable := explain_unwritable(cause)):
         return terminal.print_error(unwritable)
@@ -201,7 +211,7 @@ def _with_way_on(error: "PeciaError", words: Sequence[str]) -> "PeciaError":
     return error
 
 
-def _typer_failure(terminal: "Terminal", error: Exception) -> int | None:
+def _typer_failure(terminal: "Terminal", error: Exception, words: Sequence[str]) -> int | None:
     """The exit code of what Typer raised; None where it was something else."""
     if "typer" not in sys.modules:
         return None
@@ -214,18 +224,38 @@ def _typer_failure(terminal: "Terminal", error: Exception) -> int | None:
         return None
     # Without a message, its help has been shown already.
     if said := error.format_message():
-        terminal.print_error(_usage_error(error, said))
+        terminal.print_error(_usage_error(error, said, words))
     return error.exit_code
 
 
-def _usage_error(error: Exception, said: str) -> "PeciaError":
+def _usage_error(error: Exception, said: str, words: Sequence[str]) -> "PeciaError":
     """What is wrong with a command: its option or argument, and whose help says what is right."""
-    from pecia.kernel.errors import InvalidInput
+    from pecia.kernel.errors import InvalidInput, MissingField
 
     option, context = getattr(error, "param", None), getattr(error, "ctx", None)
-    command = context.command_path if context else "pecia"
-    field = option.name if option and option.name else "command"
-    return InvalidInput(said, field=field, hint=f"{command} --help")
+    hint = f"{context.command_path if context else 'pecia'} --help"
+    if option is None or not option.name:
+        _, is_extra, extra = said.partition("unexpected extra argument(s) (")
+        if is_extra:
+            said = f"unexpected word {extra.rstrip(')')!r}"
+        return InvalidInput(said, field="command", hint=hint)
+    flag = next((it for it in option.opts if it.startswith("--")), None)
+    if said.startswith("Missing "):
+        return MissingField(
+            f"{flag or option.name.upper()} is missing", field=option.name, hint=hint
+        )
+    if (got := _given_value(words, flag)) is not None:
+        return InvalidInput(f"{said}; got {got!r}", field=option.name, got=got, hint=hint)
+    return InvalidInput(said, field=option.name, hint=hint)
+
+
+def _given_value(words: Sequence[str], flag: str | None) -> str | None:
+    """What was given to an option, which Typer does not say."""
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        name, is_joined, value = word.partition("=")
+        if flag and name == flag:
+            return value if is_joined else following
+    return None
 
 
 def unwrap_group(error: BaseException) -> BaseException:

@@ -22,7 +22,7 @@ class ActivityMonitor:
         self.last_end = self.clock()
 
     def wrap(self, app: ASGIApp) -> ASGIApp:
-        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        async def count(scope: Scope, receive: Receive, send: Send) -> None:
             self.in_flight += 1
             try:
                 await app(scope, receive, send)
@@ -30,7 +30,7 @@ class ActivityMonitor:
                 self.in_flight -= 1
                 self.last_end = self.clock()
 
-        return counted
+        return count
 
     def idle_s(self) -> float:
         """For how long nobody has used it."""

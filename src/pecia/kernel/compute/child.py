@@ -51,7 +51,7 @@ def main() -> None:
         while waiting:
             waiting = waiting[answers.write(waiting) or 0 :]
 
-    while (body := _received(sys.stdin.buffer)) is not None:
+    while (body := _receive(sys.stdin.buffer)) is not None:
         _allow_cpu(cpu_s)
         tell(_answer(body, tell))
 
@@ -76,7 +76,7 @@ def _answer(body: bytes, tell: Callable[[ComputeAnswer], None]) -> ComputeAnswer
         return ComputeCrashed(traceback.format_exc())
 
 
-def _received(source: BinaryIO) -> bytes | None:
+def _receive(source: BinaryIO) -> bytes | None:
     head = source.read(HEAD.size)
     if len(head) < HEAD.size:
         return None

@@ -70,18 +70,18 @@ class JwksCache:
         the key may be newer than those cached, and a client that gets 503 keeps its good token,
         where one that gets 401 would throw it away. Nothing is let through either way.
         """
-        found = self._known(kid, algorithm)
+        found = self._find_fresh(kid, algorithm)
         # A known key does not wait for a refresh in progress.
         if self._is_due(found) and not (found and self._lock.locked()):
             async with self._lock:
-                if self._is_due(self._known(kid, algorithm)):
+                if self._is_due(self._find_fresh(kid, algorithm)):
                     await self._reload()
-            found = self._known(kid, algorithm)
+            found = self._find_fresh(kid, algorithm)
         if found is None:
             raise self._refusal()
         return found.key
 
-    def _known(self, kid: str | None, algorithm: str) -> Jwk | None:
+    def _find_fresh(self, kid: str | None, algorithm: str) -> Jwk | None:
         if self._clock() - self._loaded_at >= self._freshness.max_stale_s:
             return None
         return choose_key(self._keys, kid, algorithm)

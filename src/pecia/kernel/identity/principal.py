@@ -64,7 +64,7 @@ class Principal:
                 expected="<kind>:<scope>:<value>",
                 got=text,
             )
-        return cls(_kind(kind, at), _unescaped(scope, at), value, at=at)
+        return cls(_kind(kind, at), _unescape(scope, at), value, at=at)
 
     def render(self) -> str:
         """The text that `parse` reads back as this principal, and as no other."""
@@ -192,7 +192,7 @@ def _kind(text: str, at: str) -> PrincipalKind:
     return PrincipalKind(text)
 
 
-def _unescaped(scope: str, at: str) -> str:
+def _unescape(scope: str, at: str) -> str:
     def character(found: re.Match[str]) -> str:
         if not found[1]:
             raise InvalidFormat(

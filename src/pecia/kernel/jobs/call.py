@@ -56,7 +56,7 @@ class JobCall:
                 SQL["hold_run"], idle=MAX_IDLE_IN_TRANSACTION, **fence_parameters(self.run)
             )
             if held is None:
-                raise _lost(self.run)
+                raise _lost_error(self.run)
             yield tx
 
     async def progress(
@@ -73,7 +73,7 @@ class JobCall:
                 "message": message and truncate_message(message),
             }
             if not await tx.execute(SQL["tell_progress"], **progress, **fence_parameters(self.run)):
-                raise _lost(self.run)
+                raise _lost_error(self.run)
 
     def remaining_s(self) -> float:
         """Seconds left, or Timeout when there are none."""
@@ -88,5 +88,5 @@ def fence_parameters(run: JobRun) -> dict[str, int | None]:
     return {"id": run.job_id, "worker_id": run.worker_id, "attempt": run.attempt}
 
 
-def _lost(run: JobRun) -> Conflict:
+def _lost_error(run: JobRun) -> Conflict:
     return Conflict(f"job {run.job_id} was taken over by another worker", job=run.job_id)

@@ -35,7 +35,7 @@ async def execute_run(store: Store, job: Job | None, run: JobRun) -> RunOutcome:
     try:
         await _run(job, call)
     except Exception as error:  # noqa: BLE001 - whatever a handler raises, the job must end
-        return _failed(job, call, error)
+        return _handle_failure(job, call, error)
     _log.info("jobs.done", job=run.job_id, name=run.name, attempt=call.attempt)
     return SUCCEEDED
 
@@ -58,7 +58,7 @@ def _arguments(job: Job, run: JobRun) -> object:
         ) from error
 
 
-def _failed(job: Job, call: JobCall, error: Exception) -> RunOutcome:
+def _handle_failure(job: Job, call: JobCall, error: Exception) -> RunOutcome:
     ending = decide_after_failure(error, job.retry, failures=call.attempt, jitter=random.random())
     fields = {"job": call.run.job_id, "name": call.run.name, "attempt": call.attempt}
     if ending.status == "failed":

@@ -86,11 +86,11 @@ def redact_commands(line: str, hidden: str) -> str:
 
 
 def _redact_flags(letters: str, text: str, hidden: str) -> str:
-    def kept(found: re.Match[str]) -> str:
+    def redact_match(found: re.Match[str]) -> str:
         flag, value = (found[2], found[3]) if found[2] else (found[4], found[5])
         return f"{found[1]}{flag}{redact_flag_value(flag.rstrip(' =')[-1], value, hidden)}"
 
-    return _flags(letters).sub(kept, text) if letters else text
+    return _flags(letters).sub(redact_match, text) if letters else text
 
 
 def merge_flags(letters: str, more: str) -> str:
@@ -113,7 +113,7 @@ def redact_any_command(line: str, hidden: str) -> str:
     """A line without what short flags of any program carry: `-u user:password`, and behind `-p`
     what is neither a word nor a port, unless the program is known for another use of it."""
 
-    def kept(found: re.Match[str]) -> str:
+    def redact_match(found: re.Match[str]) -> str:
         value = found[3].strip("\"'")
         if found[1]:
             redacted = redact_flag_value("u", value, hidden)
@@ -125,7 +125,7 @@ def redact_any_command(line: str, hidden: str) -> str:
             return found[0]
         return found[0] if redacted == value else found[0].replace(value, redacted)
 
-    return _ANY_FLAG.sub(kept, line)
+    return _ANY_FLAG.sub(redact_match, line)
 
 
 def is_port(value: str) -> bool:
@@ -160,7 +160,7 @@ def find_secret_flags(words: list[str]) -> str:
 
 def split_glued_flag(word: str, letters: str) -> tuple[str, str] | None:
     """A short flag and the value that it carries itself, as `-psecret` does."""
-    found = _glued(letters).fullmatch(word) if letters else None
+    found = _glued_pattern(letters).fullmatch(word) if letters else None
     return (found[1], found[2]) if found else None
 
 
@@ -190,7 +190,7 @@ def _flags(letters: str) -> re.Pattern[str]:
 
 
 @cache
-def _glued(letters: str) -> re.Pattern[str]:
+def _glued_pattern(letters: str) -> re.Pattern[str]:
     return re.compile(rf"({_flag(letters)})=?(.+)", re.DOTALL)
 
 

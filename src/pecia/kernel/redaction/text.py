@@ -104,9 +104,9 @@ def _rules() -> tuple[Rule, ...]:
     )
     return (
         *(partial(shape.sub, kept) for shape, kept in (*_keys(), *_addresses(), *_lines())),
-        partial(_named, parameter, re.compile(r"()([^&\s\"'#<>]+)"), _is_parameter),
-        partial(_named, flag, _value(), _is_flag),
-        partial(_named, pair, _value(), _is_pair),
+        partial(_redact_named, parameter, re.compile(r"()([^&\s\"'#<>]+)"), _is_parameter),
+        partial(_redact_named, flag, _value(), _is_flag),
+        partial(_redact_named, pair, _value(), _is_pair),
     )
 
 
@@ -254,7 +254,7 @@ def _value() -> re.Pattern[str]:
     )
 
 
-def _named(head: re.Pattern[str], value: re.Pattern[str], accept: Accept, text: str) -> str:
+def _redact_named(head: re.Pattern[str], value: re.Pattern[str], accept: Accept, text: str) -> str:
     """The text without the values that follow such a head. What is declined is looked at again:
     in `note: TOKEN=…` the value is a pair itself.
     """

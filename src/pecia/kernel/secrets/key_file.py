@@ -45,7 +45,7 @@ def load(path: Path) -> Keyring:
             field="key_file",
             hint="pecia doctor",
         ) from None
-    keyring = _parsed(content)
+    keyring = _parse(content)
     if keyring is None:
         # Raised out here, because a JSON error would carry the whole content along.
         raise InvalidFormat(
@@ -85,7 +85,7 @@ def _written_beside(path: Path, keyring: Keyring) -> Generator[Path]:
     draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(_rendered(keyring))
+            file.write(_render(keyring))
             file.flush()
             os.fsync(file.fileno())
         yield draft
@@ -112,19 +112,17 @@ def _sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def _rendered(keyring: Keyring) -> bytes:
-    purposes = {
-        purpose.value: _rendered_keys(keyring.keys(purpose)) for purpose in keyring.purposes
-    }
+def _render(keyring: Keyring) -> bytes:
+    purposes = {purpose.value: _render_keys(keyring.keys(purpose)) for purpose in keyring.purposes}
     return json.dumps({"version": VERSION, "purposes": purposes}, indent=2).encode()
 
 
-def _rendered_keys(keys: PurposeKeys) -> dict[str, object]:
+def _render_keys(keys: PurposeKeys) -> dict[str, object]:
     texts = {key_id: b64encode(key).decode() for key_id, key in keys.key_by_id.items()}
     return {"current": keys.current_id, "keys": texts}
 
 
-def _parsed(content: bytes) -> Keyring | None:
+def _parse(content: bytes) -> Keyring | None:
     try:
         # This union is all that json.loads makes.
         document = cast(Json, json.loads(content))
@@ -135,23 +133,23 @@ def _parsed(content: bytes) -> Keyring | None:
     purposes = document.get("purposes")
     if not isinstance(purposes, dict) or not purposes.keys() <= set(Purpose):
         return None
-    parsed = {Purpose(name): _parsed_keys(entry) for name, entry in purposes.items()}
+    parsed = {Purpose(name): _parse_keys(entry) for name, entry in purposes.items()}
     complete = {purpose: keys for purpose, keys in parsed.items() if keys is not None}
     return Keyring(complete) if len(complete) == len(parsed) else None
 
 
-def _parsed_keys(entry: Json) -> PurposeKeys | None:
+def _parse_keys(entry: Json) -> PurposeKeys | None:
     texts = entry.get("keys") if isinstance(entry, dict) else None
     current = entry.get("current") if isinstance(entry, dict) else None
     if not isinstance(texts, dict) or not isinstance(current, str) or current not in texts:
         return None
-    key_by_id = {key_id: _parsed_key(text) for key_id, text in texts.items()}
+    key_by_id = {key_id: _parse_key(text) for key_id, text in texts.items()}
     if any(len(key) != KEY_BYTES for key in key_by_id.values()):
         return None
     return PurposeKeys(current, key_by_id)
 
 
-def _parsed_key(text: Json) -> bytes:
+def _parse_key(text: Json) -> bytes:
     try:
         return b64decode(text, validate=True) if isinstance(text, str) else b""
     except ValueError:

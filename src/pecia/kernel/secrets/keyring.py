@@ -29,7 +29,7 @@ class Purpose(StrEnum):
     SIGNING = "signing"
 
     @classmethod
-    def named(cls, name: str) -> "Purpose":
+    def from_name(cls, name: str) -> "Purpose":
         if name not in cls.__members__.values():
             allowed = ", ".join(cls)
             raise InvalidEnum(
@@ -97,7 +97,7 @@ class Keyring:
     @classmethod
     def fresh(cls, purposes: Iterable[str] = tuple(Purpose)) -> "Keyring":
         """One new key for each purpose."""
-        return cls({Purpose.named(name): PurposeKeys("", {}).rotate() for name in purposes})
+        return cls({Purpose.from_name(name): PurposeKeys("", {}).rotate() for name in purposes})
 
     @property
     def purposes(self) -> frozenset[Purpose]:
@@ -116,7 +116,7 @@ class Keyring:
 
     def restrict_to(self, purposes: Iterable[str]) -> "Keyring":
         """What another process may hold; the rest cannot be had from it."""
-        wanted = [Purpose.named(name) for name in purposes]
+        wanted = [Purpose.from_name(name) for name in purposes]
         return Keyring({purpose: self.keys(purpose) for purpose in wanted})
 
     def rotate(self, purpose: Purpose) -> "Keyring":
@@ -153,14 +153,14 @@ class Keyring:
     def sealing_key(self, purpose: Purpose) -> SealingKey:
         """What others need to seal for this purpose, and cannot open anything with."""
         keys = self.keys(purpose)
-        return SealingKey(keys.current_id, derive_public_key(_derived(keys.current, b"box")))
+        return SealingKey(keys.current_id, derive_public_key(_derive(keys.current, b"box")))
 
     def open_sealed_box(self, purpose: Purpose, identity: bytes, sealed: SealedSecret) -> bytes:
         """What a sealing key sealed, or Unprocessable when anything at all was changed."""
         key = self._key_of(purpose, sealed)
         bound_to = _bound_to(purpose, sealed.key_id, identity)
         box = SealedBox(sealed.nonce, sealed.ciphertext)
-        plaintext = open_box(_derived(key, b"box"), bound_to, box)
+        plaintext = open_box(_derive(key, b"box"), bound_to, box)
         if plaintext is None:
             raise _tampered_error(purpose, sealed)
         return plaintext
@@ -207,14 +207,14 @@ def _tampered_error(purpose: Purpose, sealed: SealedSecret) -> Unprocessable:
 
 
 def _cipher(key: bytes) -> AESGCM:
-    return AESGCM(_derived(key, b"seal"))
+    return AESGCM(_derive(key, b"seal"))
 
 
 def _mac(key: bytes, context: str, message: bytes) -> bytes:
-    return hmac.digest(_derived(key, b"sign\0" + context.encode()), message, "sha256")
+    return hmac.digest(_derive(key, b"sign\0" + context.encode()), message, "sha256")
 
 
-def _derived(key: bytes, use: bytes) -> bytes:
+def _derive(key: bytes, use: bytes) -> bytes:
     # No two uses share key bytes, so that what one does can never weaken another.
     return hmac.digest(key, b"pecia.v1\0" + use, "sha256")
 

@@ -45,11 +45,11 @@ def list_setting_rows(settings: Settings) -> Iterator[SettingRow]:
     for known in build_catalog(list(settings.parts)).settings:
         yield SettingRow(
             name=known.name,
-            value=_shown(getattr(settings.part(known.part), known.field)),
+            value=_display(getattr(settings.part(known.part), known.field)),
             unit=known.about.unit,
             origin=settings.provenance[known.name],
             meaning=known.meaning,
-            default=_shown_default(known),
+            default=_display_default(known),
             env=known.env,
         )
 
@@ -63,24 +63,24 @@ def render_settings_table(parts: Sequence[type[SettingsSection]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shown(value: Any) -> Json:
+def _display(value: Any) -> Json:
     if isinstance(value, SecretStr):
         return HIDDEN
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple):
-        return [_shown(it) for it in cast(tuple[Any, ...], value)]
+        return [_display(it) for it in cast(tuple[Any, ...], value)]
     return str(value)
 
 
-def _shown_default(known: KnownSetting) -> Json:
-    return known.about.shown_default or _shown(known.default())
+def _display_default(known: KnownSetting) -> Json:
+    return known.about.shown_default or _display(known.default())
 
 
 def _default_cell(known: KnownSetting) -> str:
     if known.about.shown_default:
         return known.about.shown_default
-    default = _shown(known.default())
+    default = _display(known.default())
     if default is None or default == []:
         return "unset" if default is None else "empty"
     words = ", ".join(str(it) for it in default) if isinstance(default, list) else _plain(default)

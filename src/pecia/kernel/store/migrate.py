@@ -53,7 +53,7 @@ async def migrate(conninfo: str, parts: Sequence[SchemaPart]) -> list[Migration]
     async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
         async with connection.transaction():
             await connection.execute(SQL["lock"])
-            missing = find_pending(list_migrations(parts), await _applied(connection))
+            missing = find_pending(list_migrations(parts), await _read_applied(connection))
             await apply_migrations(connection, missing)
             await _require_guarded(connection, {it.part for it in missing} - {KERNEL_SCHEMA.name})
         return missing
@@ -117,7 +117,7 @@ async def _require_guarded(connection: AsyncConnection[Any], parts: set[str]) ->
         )
 
 
-async def _applied(connection: AsyncConnection[Any]) -> dict[tuple[str, str], str]:
+async def _read_applied(connection: AsyncConnection[Any]) -> dict[tuple[str, str], str]:
     try:
         async with connection.transaction():
             rows = await (await connection.execute(SQL["applied"])).fetchall()

@@ -83,7 +83,7 @@ def _from_own_sqlstate(error: psycopg.Error) -> PeciaError:
             return Forbidden(said)
 
 
-def _taken(error: psycopg.Error) -> PeciaError:
+def _taken_error(error: psycopg.Error) -> PeciaError:
     # Under row-level security the database does not say which value it was, only which rule.
     rule = (error.diag.constraint_name or "").removesuffix("_key").removesuffix("_pkey")
     field = rule.split("tenant_id_")[-1] or "value"
@@ -92,7 +92,7 @@ def _taken(error: psycopg.Error) -> PeciaError:
     )
 
 
-def _referred(error: psycopg.Error) -> PeciaError:
+def _reference_error(error: psycopg.Error) -> PeciaError:
     return Conflict("this refers to something missing", constraint=error.diag.constraint_name)
 
 
@@ -122,8 +122,8 @@ def _away(error: psycopg.Error) -> PeciaError:
 
 
 _KNOWN: Sequence[tuple[type[psycopg.Error], Callable[[psycopg.Error], PeciaError]]] = (
-    (pg.UniqueViolation, _taken),
-    (pg.ForeignKeyViolation, _referred),
+    (pg.UniqueViolation, _taken_error),
+    (pg.ForeignKeyViolation, _reference_error),
     *((kind, _out_of_shape) for kind in REJECTED_VALUE_ERRORS),
     (pg.InsufficientPrivilege, _not_allowed),
     (pg.DiskFull, _disk_full),

@@ -92,10 +92,10 @@ def _translate(found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
     if kind.endswith(("_type", "_parsing")) or kind == "json_invalid":
         return _wrong_type(field, found, model)
     message = found["msg"].removeprefix("Value error, ")
-    return InvalidFormat(f'Field "{field}": {message}', field=field, got=_shown(found["input"]))
+    return InvalidFormat(f'Field "{field}": {message}', field=field, got=_clip(found["input"]))
 
 
-def _missing(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+def _missing_field(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
     return MissingField(f'Field "{field}" is required', field=field)
 
 
@@ -136,9 +136,9 @@ def _out_of_range(field: str, found: ErrorDetails, model: type[BaseModel]) -> Ba
     known: dict[str, Json] = {name: value for name, value in bounds.items() if value is not None}
     message = found["msg"][:1].lower() + found["msg"][1:]
     return OutOfRange(
-        f'Field "{field}" is out of range: {message}, got {_shown(found["input"])}',
+        f'Field "{field}" is out of range: {message}, got {_clip(found["input"])}',
         field=field,
-        got=_shown(found["input"]),
+        got=_clip(found["input"]),
         **known,
     )
 
@@ -157,10 +157,10 @@ def _not_allowed(field: str, found: ErrorDetails, model: type[BaseModel]) -> Bad
     expected = str(found.get("ctx", {}).get("expected", ""))
     allowed = [it.strip(" '") for it in expected.replace(" or ", ", ").split(",")]
     return InvalidEnum(
-        f'Field "{field}" must be one of {", ".join(allowed)}; got {_shown(found["input"])!r}',
+        f'Field "{field}" must be one of {", ".join(allowed)}; got {_clip(found["input"])!r}',
         field=field,
         allowed=cast(Json, allowed),
-        got=_shown(found["input"]),
+        got=_clip(found["input"]),
     )
 
 
@@ -186,7 +186,7 @@ def _wrong_type(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadA
     is_text_form = found["type"].endswith("_parsing") or kind in _TEXT_FORMS
     if is_text_form and isinstance(found["input"], str):
         # The right JSON type, and a text that cannot be read as what it should be.
-        got = _shown(found["input"])
+        got = _clip(found["input"])
         message = f'Field "{field}" must be {expected}; got {got!r}'
         return InvalidFormat(message, field=field, expected=expected, got=got)
     got = _json_type(found["input"])
@@ -196,7 +196,7 @@ def _wrong_type(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadA
 
 
 _BUILDERS: Sequence[tuple[str, Callable[[str, ErrorDetails, type[BaseModel]], BadArgument]]] = (
-    ("missing", _missing),
+    ("missing", _missing_field),
     ("extra_forbidden", _unknown),
     ("string_too_short", _too_short),
     ("too_short", _too_short),
@@ -302,7 +302,7 @@ def _path(location: Sequence[int | str]) -> str:
     return ".".join(map(str, location)) or "arguments"
 
 
-def _shown(value: object) -> Json:
+def _clip(value: object) -> Json:
     """A value as it came, bounded: an error must not become a payload."""
     if isinstance(value, int) and is_beyond_64_bits(value):
         # JSON cannot carry it as a number.

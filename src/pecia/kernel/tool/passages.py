@@ -6,8 +6,9 @@ passage, and a budget counts both.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import orjson
@@ -25,11 +26,13 @@ from pecia.kernel.tool.model import Output, TextContent, ToolResult
 DEFAULT_HITS = 8
 PASSAGE_TOKENS = 165
 """Of one passage on average, where the caller names no budget."""
-MIN_PASSAGE_TOKENS = 30
+MIN_PASSAGE_TOKENS = 40
+MIN_ONLY_PASSAGE_TOKENS = 12
+"""Of a passage that is the only one: rather a few words than no hit."""
+_FIT_STEPS = 6
 # The first passages are read most: they get more of the budget.
 _WEIGHTS = (2.0, 1.5, 1.4, 1.3, 1.2)
 _TAIL_WEIGHT = 0.35
-_SHRINK = 0.85
 MAX_WHERE_CHARS = 120
 MAX_TITLE_CHARS = 100
 CUT = "…"
@@ -61,6 +64,8 @@ class Excerpt:
     """The header of the table that `text` starts in."""
     core_prefix: str = ""
     """The same for `core`."""
+    marks: tuple[Span, ...] = ()
+    """Where words of the query stand in `focus`."""
 
     def prefix_at(self, start: int) -> str:
         """The header of the table that the text from there on is in the middle of."""
@@ -159,13 +164,17 @@ def fit_answer(
     """The answer: its passages as long as usual, or as long as so many tokens allow."""
     if max_tokens is None:
         return _answer(_fit(passages, PASSAGE_TOKENS * len(passages)), notes, left_out)
-    budget = max_tokens / 2
-    while budget > MIN_PASSAGE_TOKENS * len(passages):
+    best = _smallest(passages, notes, left_out)
+    low, high = _smallest_budget(passages), float(max_tokens)
+    budget = low + max_tokens - estimate_answer(best)
+    for _ in range(_FIT_STEPS if passages else 0):
         answer = _answer(_fit(passages, budget), notes, left_out)
         if estimate_answer(answer) <= max_tokens:
-            return answer
-        budget *= _SHRINK
-    return _smallest(passages, notes, left_out)
+            best, low = answer, budget
+        else:
+            high = budget
+        budget = (low + high) / 2
+    return best
 
 
 def estimate_answer(answer: ToolResult) -> int:
@@ -190,14 +199,21 @@ class ShownPassage:
 
 
 def _smallest(passages: Sequence[Passage], notes: SearchNotes, left_out: int = 0) -> ToolResult:
-    return _answer(_fit(passages, MIN_PASSAGE_TOKENS * len(passages)), notes, left_out)
+    return _answer(_fit(passages, _smallest_budget(passages)), notes, left_out)
+
+
+def _smallest_budget(passages: Sequence[Passage]) -> float:
+    return MIN_ONLY_PASSAGE_TOKENS if len(passages) == 1 else MIN_PASSAGE_TOKENS * len(passages)
 
 
 def _fit(passages: Sequence[Passage], budget: float) -> list[ShownPassage]:
     """The passages, with the budget shared out by rank; what one does not need goes to others.
 
-    Hits come first, and what is around them after that.
+    Hits come first, and what is around them after that. A neighbouring hit that would be a few
+    words is left out: what it would cost goes to the best hit of its passage.
     """
+    pieces = max(1, int(budget / MIN_PASSAGE_TOKENS / max(1, len(passages))))
+    passages = [replace(it, excerpts=it.excerpts[:pieces]) for it in passages]
     excerpts = [it for passage in passages for it in passage.excerpts]
     rates = [_token_rate(it.text) for it in excerpts]
     weights = [*_weights(passages)]
@@ -260,7 +276,7 @@ def _cut(excerpt: Excerpt, limit: int) -> Span:
         kept, inner = core, whole
     else:
         focus = _clip(Span(excerpt.focus.start - start, excerpt.focus.end - start), core)
-        kept, inner = Span(focus.start, min(focus.end, focus.start + limit)), core
+        kept, inner = _clip(_densest(excerpt, focus, limit), core), core
     spare = limit - kept.size
     # More of what follows than of what precedes: answers follow.
     after = min(inner.end - kept.end, spare - min(kept.start - inner.start, spare // 3))
@@ -268,6 +284,23 @@ def _cut(excerpt: Excerpt, limit: int) -> Span:
     grown = Span(kept.start - before, kept.end + after)
     trimmed = _trim_to_sentences(text, grown, kept)
     return Span(start + trimmed.start, start + trimmed.end)
+
+
+def _densest(excerpt: Excerpt, focus: Span, limit: int) -> Span:
+    """The part of the focus, at most so long, that has most of the query's words: each counts once,
+    and less the more often it stands in the focus. The first of several."""
+    if focus.size <= limit:
+        return focus
+    shifted = [Span(it.start - excerpt.start, it.end - excerpt.start) for it in excerpt.marks]
+    marks = [it for it in shifted if focus.start <= it.start and it.end <= focus.end]
+    counts = Counter(it.of(excerpt.text).casefold() for it in marks)
+    best, best_worth = Span(focus.start, focus.start + limit), 0.0
+    for number, first in enumerate(marks):
+        inside = [it for it in marks[number:] if it.end - first.start <= limit]
+        worth = sum(1 / counts[word] for word in {it.of(excerpt.text).casefold() for it in inside})
+        if inside and worth > best_worth:
+            best, best_worth = Span(first.start, inside[-1].end), worth
+    return best
 
 
 def _trim_to_sentences(text: str, span: Span, kept: Span) -> Span:
@@ -342,7 +375,7 @@ def _answer(shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int) ->
         degraded=[*notes.degraded] or None,
     )
     opening = [*describe_absent(notes.absent), *([UNLIKELY] if data.unlikely else [])]
-    text = "\n\n".join([*opening, *_blocks(shown), *_closing(shown, notes, left_out)])
+    text = "\n\n".join([*opening, *_blocks(shown), *_closing_lines(shown, notes, left_out)])
     return ToolResult(data.model_dump(mode="json", exclude_none=True), (TextContent(text),))
 
 
@@ -383,9 +416,11 @@ def _blocks(shown: Iterable[ShownPassage]) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _closing(shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int) -> Iterator[str]:
+def _closing_lines(
+    shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int
+) -> Iterator[str]:
     if left_out:
-        yield f"{left_out} more hits did not fit into max_tokens."
+        yield f"{left_out} more hit{'s' if left_out > 1 else ''} did not fit into max_tokens."
     elif not shown:
         yield "Nothing was found. Search again in other words, or say that it is not here."
     for it in notes.more:
@@ -535,6 +570,7 @@ def _excerpt(hit: SearchHit, taken: Sequence[Span]) -> Excerpt:
         focus=hit.focus,
         prefix=window.prefix,
         core_prefix=it.prefix,
+        marks=hit.marks,
     )
 
 

@@ -87,10 +87,10 @@ def secret_fields(tool: AnyTool) -> frozenset[str]:
         return frozenset(name for name, it in named.items() if _looks_secret(name, it))
     if isinstance(tool, DeferredTool):
         return tool.secret_fields
-    return _marked(tool, {"secret", "unaudited"})
+    return _marked_fields(tool, {"secret", "unaudited"})
 
 
-def _marked(tool: Tool[Any, Any] | DeferredTool, marks: set[str]) -> frozenset[str]:
+def _marked_fields(tool: Tool[Any, Any] | DeferredTool, marks: set[str]) -> frozenset[str]:
     fields = tool.takes.model_fields.items()
     return frozenset(name for name, it in fields if marks & {*_extra(it.json_schema_extra)})
 
@@ -101,10 +101,10 @@ def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dic
     A key put in the wrong field must not end up in the audit log. Secrets inside declared ones,
     and overlong values, are removed by the record itself.
     """
-    declared = _declared(tool)
+    declared = _declared_fields(tool)
     secret = secret_fields(tool) if tool else frozenset[str]()
     has_model = isinstance(tool, Tool | DeferredTool)
-    urls = _marked(tool, {URL_WITH_SECRETS}) if has_model else frozenset[str]()
+    urls = _marked_fields(tool, {URL_WITH_SECRETS}) if has_model else frozenset[str]()
     return {
         name[:100]: HIDDEN
         if name in secret or name not in declared
@@ -116,7 +116,7 @@ def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dic
 
 
 @lru_cache(SCHEMA_CACHE_SIZE)
-def _declared(tool: AnyTool | None) -> frozenset[str]:
+def _declared_fields(tool: AnyTool | None) -> frozenset[str]:
     if tool is None:
         return frozenset()
     if isinstance(tool, ForeignTool):

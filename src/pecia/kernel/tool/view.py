@@ -1,5 +1,6 @@
 """Which tools a client sees, under which names. Immutable and deterministic; built once, cached."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from pecia.kernel.errors import (
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.former_names import current_toolset, former_toolsets
 from pecia.kernel.tool.model import AnyTool, ForeignTool, WithheldTool
-from pecia.kernel.tool.suggestion import nearest_names, suggest_name
+from pecia.kernel.tool.suggestion import MAX_NAME_CHARS, nearest_names, suggest_name
 
 NamingPolicy: TypeAlias = Literal["prefix", "first-wins", "error"]
 
@@ -44,17 +45,28 @@ class ToolView:
             raise self.not_found(name)
         return tool
 
-    def not_found(self, name: str) -> PeciaError:
-        """The error for a name that reaches no tool: why it is withheld, or the nearest names."""
+    def not_found(
+        self, name: str, phrases: Mapping[str, Sequence[str]] | None = None
+    ) -> PeciaError:
+        """The error for a name that reaches no tool: why it is withheld, or the nearest names.
+        `phrases` is what people call a tool, by its full name."""
         if held := self.withheld.get(name):
             return Forbidden(held.reason, tool=held.name, hint=held.hint)
         if self.absent is not None:
             return self.absent(name)
+        if meant := self._find_by_phrase(name, phrases or {}):
+            near = f"Tool not found: {name}; did you mean {meant[0]}?"
+            return ToolNotFound(near, tool=name, available=[*meant])
         available: list[Json] = [*nearest_names(name, self.tools)]
         # A name without dots is accepted, but not suggested.
         known = [it for it, tool in self.aliases.items() if it in _names(tool)]
         near = suggest_name(name, [*self.tools, *known])
         return ToolNotFound(f"Tool not found: {name}{near}", tool=name, available=available)
+
+    def _find_by_phrase(self, name: str, phrases: Mapping[str, Sequence[str]]) -> list[str]:
+        """The tools that people call so: `recall`, `save_memory`."""
+        spoken = " ".join(re.split(r"[\s_./-]+", name.casefold()[:MAX_NAME_CHARS]))
+        return [it for it, tool in self.tools.items() if spoken in phrases.get(full_name(tool), ())]
 
     def has(self, name: str) -> bool:
         return self.lookup(name) is not None

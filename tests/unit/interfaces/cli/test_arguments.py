@@ -132,6 +132,20 @@ def test_a_negation_of_something_that_is_not_a_boolean_is_no_flag() -> None:
         parse_arguments(["--no-limit"], SCHEMA)
 
 
+@pytest.mark.parametrize("value", ["---\ntitle: Keys\n---\n# Keys\n", "--- a", "-- b", "--a b"])
+def test_a_value_that_cannot_be_a_flag_is_a_value(value: str) -> None:
+    assert parse_arguments(["--name", value], SCHEMA) == {"name": value}
+
+
+def test_the_advice_for_a_value_like_a_flag_is_never_a_cut_copy_of_it() -> None:
+    long = f"--{'long' * 40}"
+    with pytest.raises(MissingField, match=r"write --name=VALUE$") as caught:
+        parse_arguments(["--name", long], SCHEMA)
+    assert f"{long[:60]}…" in str(caught.value)
+    with pytest.raises(MissingField):
+        parse_arguments(["--name", "--extra=a b"], SCHEMA)
+
+
 @pytest.mark.parametrize("words", [["--limit"], ["--limit", "--name", "x"]])
 def test_a_flag_without_its_value_is_refused(words: list[str]) -> None:
     with pytest.raises(MissingField, match="--limit needs a value"):

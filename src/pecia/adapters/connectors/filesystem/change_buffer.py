@@ -35,7 +35,7 @@ class FolderChangeBuffer:
         # Never joined: a process must be able to exit while it waits.
         threading.Thread(target=self._listen, name="folder-news", daemon=True).start()
 
-    def taken(self) -> frozenset[str] | None:
+    def take(self) -> frozenset[str] | None:
         """The paths since the last call; None: overflow, rescan everything."""
         with self._lock:
             seen, self._seen = self._seen, set()

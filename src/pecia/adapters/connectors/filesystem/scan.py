@@ -35,9 +35,14 @@ class SymlinkPolicy(StrEnum):
     INSIDE = "inside"
 
 
+PROGRAM_FOLDERS = frozenset((".git", ".hg", ".svn", ".pecia"))
+
+
 @dataclass(frozen=True)
 class FileSelection:
-    """Which files count. A folder that `exclude` fits is left out with everything beneath it."""
+    """Which files count. A folder that `exclude` fits is left out with everything beneath it; so
+    are those of programs (`.git` may hold passwords), unless `include` names them.
+    """
 
     include: tuple[str, ...] = ("**",)
     exclude: tuple[str, ...] = ()
@@ -60,6 +65,9 @@ class FileSelection:
         return bool(self._included.fullmatch(path)) and not self._excluded.fullmatch(path)
 
     def prunes(self, folder: str) -> bool:
+        name = folder.rpartition("/")[2]
+        if name in PROGRAM_FOLDERS and not any(name in it.split("/") for it in self.include):
+            return True
         return bool(self._excluded.fullmatch(folder) or self._emptied.fullmatch(folder))
 
     def _lies_in_pruned(self, path: str) -> bool:
@@ -218,13 +226,13 @@ class _Walk:
             self.found.record_failure(place.path or ".", error)
             return
         try:
-            yield from self._listed(place, number)
+            yield from self._list_folder(place, number)
         except OSError as error:
             self.found.record_failure(place.path or ".", error)
         finally:
             os.close(number)
 
-    def _listed(self, place: _FolderToScan, number: int) -> Iterator[_FolderToScan]:
+    def _list_folder(self, place: _FolderToScan, number: int) -> Iterator[_FolderToScan]:
         """What is in the open folder: its names are asked of what is open, not of its path."""
         if real_path(number, Path(place.at)) != Path(place.at):
             # Another folder, or a link on the way, was put there since its name was read.

@@ -38,14 +38,16 @@ def _parse_json(text: str) -> MembersByGroup:
         ) from None
     match found:
         case {"groups": list(groups), **rest} if not rest:
-            return _require_distinct(_named(it, f"groups.{at}") for at, it in enumerate(groups))
+            return _require_distinct(
+                _read_group(it, f"groups.{at}") for at, it in enumerate(groups)
+            )
         case dict():
             return {name: _members(it, name) for name, it in found.items()}
         case _:
             raise _format_error("the file")
 
 
-def _named(group: Json, at: str) -> tuple[str, tuple[str, ...]]:
+def _read_group(group: Json, at: str) -> tuple[str, tuple[str, ...]]:
     match group:
         case {"name": str(name), "members": members, **rest} if not rest:
             return name, _members(members, f"{at}.members")

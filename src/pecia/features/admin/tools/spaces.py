@@ -37,6 +37,18 @@ class FolderPolicy(Protocol):
         """InvalidInput where the folder does not exist, or the server may not open it."""
         ...
 
+    async def resolve(self, folder: str) -> str:
+        """The folder itself, where a link leads to it."""
+        ...
+
+    async def claim(self, folder: str) -> None:
+        """Hold the folder for this installation; Conflict while another one serves it."""
+        ...
+
+    async def release(self, folder: str) -> None:
+        """Let other installations have it."""
+        ...
+
 
 TrimMode = Literal["per_file", "source_only", "open"]
 SpaceName = Field(min_length=1, max_length=MAX_NAME_CHARS, description="The name of a space.")
@@ -121,7 +133,10 @@ class SpaceTools:
         config: dict[str, Json] = {}
         trim_mode = ask.trim_mode or ("open" if is_owner else "source_only")
         if is_owner:
-            folder = _absolute(ask.folder)
+            given = _absolute(ask.folder)
+            await self.folders.require(given)
+            # By one path, whichever link leads there: a file belongs to one space.
+            folder = await self.folders.resolve(given)
             await self._require_confirmation(call, folder, ask.name, trim_mode)
         else:
             # Before a folder is created: callers who may not add spaces learn nothing of the roots.
@@ -133,9 +148,13 @@ class SpaceTools:
         async with self.store.writing(call.caller, call.trace) as tx:
             await tx.execute(SQL["lock_spaces"])
             if served := await tx.fetch_optional(SQL["space_of_folder"], folder=folder):
+                await self.folders.claim(folder)
                 return _require_same_name(_format_space(served), ask.name)
+            await _require_apart(tx, folder)
             name = await _choose_name(tx, ask.name, folder)
             config["folder"] = folder
+            # Last: what is refused before holds no folder.
+            await self.folders.claim(folder)
             await catalog.add_source(
                 tx, PREFIX + name, protocol="wiki", trim_mode=trim_mode, config=config
             )
@@ -190,6 +209,7 @@ class SpaceTools:
                     hint=f"pecia space set {ask.name} --enabled false keeps writers out",
                 )
             await catalog.remove_source(tx, row["source_id"])
+        await self.folders.release(str(row["folder"]))
         return RemovedSpaceOut(source_id=row["source_id"], name=row["name"], folder=row["folder"])
 
     async def _require_confirmation(
@@ -305,6 +325,21 @@ def _require_same_name(space: SpaceConfigOut, name: str | None) -> SpaceConfigOu
             hint=f"pecia space rename {space.name} {name}",
         )
     return space
+
+
+async def _require_apart(tx: Transaction, folder: str) -> None:
+    """Refuse a folder in a space or around one: each file would be two documents, with a journal
+    and a history each."""
+    found = await tx.fetch_optional(SQL["nested_space"], folder=folder)
+    if found is not None:
+        side = "inside" if folder.startswith(f"{found['folder']}/") else "around"
+        raise Conflict(
+            f"{folder} is {side} {found['folder']}, which is served as the space "
+            f"{found['name']!r}; a file belongs to one space",
+            field="folder",
+            space=found["name"],
+            hint=f"use that space, or remove it first: pecia space remove {found['name']}",
+        )
 
 
 async def _choose_name(tx: Transaction, wanted: str | None, folder: str) -> str:

@@ -4,6 +4,14 @@ SELECT id AS source_id, coalesce(config ->> 'name', substr(id, 6)) AS name, conf
  WHERE tenant_id = kernel.tenant() AND protocol = 'wiki' AND config ->> 'folder' = %(folder)s
  ORDER BY id LIMIT 1;
 
+-- name: nested_space
+-- A space whose folder lies around this one, or inside it.
+SELECT coalesce(config ->> 'name', substr(id, 6)) AS name, config ->> 'folder' AS folder
+  FROM kernel.source
+ WHERE tenant_id = kernel.tenant() AND protocol = 'wiki'
+   AND (starts_with(%(folder)s, (config ->> 'folder') || '/') OR starts_with(config ->> 'folder', %(folder)s || '/'))
+ ORDER BY id LIMIT 1;
+
 -- name: space
 SELECT id AS source_id, coalesce(config ->> 'name', substr(id, 6)) AS name, config ->> 'folder' AS folder, enabled, trim_mode
   FROM kernel.source

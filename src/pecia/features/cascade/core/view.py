@@ -93,7 +93,7 @@ class CascadeView:
         found = self.contributions(concept)
         if not found:
             raise _not_found(
-                f"Concept not found in any layer: {concept}", self.degraded(concept), concept
+                f"Concept not found in any layer: {concept}", self.list_degraded(concept), concept
             )
         return resolve(concept, found)
 
@@ -108,12 +108,12 @@ class CascadeView:
             raise NotFound(f"Unknown layer: {layer}", layer=layer, known=[*sorted(self._held)])
         document = held.content.documents.get(concept)
         if document is None:
-            degraded = self.degraded(concept)
+            degraded = self.list_degraded(concept)
             mine = [it for it in degraded if isinstance(it, dict) and it["layer"] == layer]
             raise _not_found(f"Concept not found in layer {layer}: {concept}", mine, concept)
         return Contribution(held.rank, document)
 
-    def degraded(self, concept: str | None = None) -> list[Json]:
+    def list_degraded(self, concept: str | None = None) -> list[Json]:
         """Incomplete layers; for a concept also layers whose file of it cannot be read."""
         found: list[Json] = []
         for it in self._held.values():
@@ -138,10 +138,10 @@ class CascadeView:
         card = self._cards.get(concept)
         return [*card.layers] if card else []
 
-    def outgoing(self, concept: str) -> list[dict[str, Json]]:
+    def outgoing_links(self, concept: str) -> list[dict[str, Json]]:
         return list_outgoing(self.effective(concept), self.graph())
 
-    def incoming(self, concept: str) -> list[ConceptBacklink]:
+    def incoming_links(self, concept: str) -> list[ConceptBacklink]:
         """All backlinks of the concept."""
         near = self._pointers().get(path_leaf(concept), set()) - {concept}
         sources = [it for name in sorted(near) for it in self.contributions(name)]
@@ -208,7 +208,7 @@ class CascadeView:
         if self._pointing is None:
             return
         for it in self.contributions(concept):
-            for leaf in extract_target_leaves(it.document.text or _written(it)):
+            for leaf in extract_target_leaves(it.document.text or _write_document(it)):
                 self._pointing.setdefault(leaf, set()).add(concept)
 
 
@@ -219,7 +219,7 @@ def _contribution_mark(it: Contribution) -> tuple[object, ...]:
     return it.rank, document.path, document.text, document.dated, own
 
 
-def _written(it: Contribution) -> str:
+def _write_document(it: Contribution) -> str:
     """A document that was not parsed from text, as text."""
     return "\n".join(line for section in it.document.ready or () for line in section.lines)
 

@@ -82,7 +82,7 @@ def parse_node(node: Mapping[str, Any]) -> ConceptDocument | None:
     }
     if latest := max(filter(None, touched), key=age_rank, default=None):
         frontmatter["updated"] = latest
-    sections = (*_facts(facts), *_related(node))
+    sections = (*_facts(facts), *_related_section(node))
     return ConceptDocument(
         concept, concept, "", frontmatter, read_document_date(frontmatter), sections
     )
@@ -99,7 +99,7 @@ def _facts(facts: Sequence[Mapping[str, Any]]) -> list[ConceptSection]:
     return [*made.values()]
 
 
-def _related(node: Mapping[str, Any]) -> list[ConceptSection]:
+def _related_section(node: Mapping[str, Any]) -> list[ConceptSection]:
     names = [it for it in _list(node.get("see_also")) if isinstance(it, str)]
     links = ", ".join(f"[[{it}]]" for it in names)
     return [_section("Related", "related", (links,), None)] if names else []

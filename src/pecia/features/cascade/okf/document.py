@@ -111,10 +111,10 @@ def parse_head(text: str) -> tuple[dict[str, Json], int, DocumentFault | None]:
         values, repeated = _frontmatter(text, split)
     except UnreadableDocument as error:
         return _repair_frontmatter(split), split.block.end, DocumentFault(error.code, error.message)
-    return values, split.block.end, _repeated(repeated)
+    return values, split.block.end, _check_repeated(repeated)
 
 
-def _repeated(keys: tuple[RepeatedKey, ...]) -> DocumentFault | None:
+def _check_repeated(keys: tuple[RepeatedKey, ...]) -> DocumentFault | None:
     if not keys:
         return None
     repetitions = ", ".join(f"{it.key!r} again in line {it.at.line}" for it in keys[:5])
@@ -123,7 +123,7 @@ def _repeated(keys: tuple[RepeatedKey, ...]) -> DocumentFault | None:
 
 def _repair_frontmatter(split: DocumentSplit) -> dict[str, Json]:
     """Retry with quotes around plain values that contain a colon; else each field by itself."""
-    lines = [_quoted(it) for it in split.yaml.replace("\t", "  ").splitlines()]
+    lines = [_quote_value(it) for it in split.yaml.replace("\t", "  ").splitlines()]
     try:
         values = _try_frontmatter(lines)
     except PayloadTooLarge:
@@ -153,7 +153,7 @@ def _field_lines(lines: list[str]) -> list[list[str]]:
     return fields
 
 
-def _quoted(line: str) -> str:
+def _quote_value(line: str) -> str:
     found = _PLAIN_LINE.fullmatch(line)
     if not found or not (": " in found[2] or found[2].endswith(":")):
         return line

@@ -47,7 +47,7 @@ class ConceptTools:
         found: list[Json] = [*await self.searcher.search(seen.view, ask.query, ask.limit)]
         _record_returned(call, seen, [str(it["id"]) for it in found if isinstance(it, dict)])
         return _build_result(
-            found, {"results": found}, seen.view.degraded(), problems_json(seen.view)
+            found, {"results": found}, seen.view.list_degraded(), problems_json(seen.view)
         )
 
     async def read_file(self, call: Call, ask: ReadConcept) -> ToolResult:
@@ -63,7 +63,7 @@ class ConceptTools:
             )
         else:
             value = effective_json(seen.view.effective(concept))
-            if degraded := seen.view.degraded(concept):
+            if degraded := seen.view.list_degraded(concept):
                 value["degraded"] = degraded
         _record_returned(call, seen, [concept])
         return _build_result(value, value, [])
@@ -79,7 +79,7 @@ class ConceptTools:
         if start + len(page) < len(cards):
             value["next_cursor"] = page[-1].id
         _record_returned(call, seen, [it.id for it in page])
-        return _build_result(listed, value, seen.view.degraded(), problems_json(seen.view))
+        return _build_result(listed, value, seen.view.list_degraded(), problems_json(seen.view))
 
     async def get_links(self, call: Call, ask: GetLinks) -> ToolResult:
         """Outgoing and incoming links of a concept, resolved against the effective graph."""
@@ -88,10 +88,10 @@ class ConceptTools:
         effective = seen.view.effective(concept)
         value: dict[str, Json] = {
             "source": {"id": concept, "contributors": contributors_json(effective)},
-            "outgoing": [*seen.view.outgoing(concept)],
-            "incoming": [backlink_json(it) for it in seen.view.incoming(concept)],
+            "outgoing": [*seen.view.outgoing_links(concept)],
+            "incoming": [backlink_json(it) for it in seen.view.incoming_links(concept)],
         }
-        if degraded := seen.view.degraded(concept):
+        if degraded := seen.view.list_degraded(concept):
             value["degraded"] = degraded
         _record_returned(call, seen, [concept])
         return _build_result(value, value, [])

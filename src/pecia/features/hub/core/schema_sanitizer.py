@@ -73,14 +73,14 @@ class _Sanitizer:
             raise UnusableSchema("a part of its schema is not a schema")
         found = cast(Schema, node)
         if "$ref" in found:
-            return self._referred(found, inside, depth)
+            return self._follow_reference(found, inside, depth)
         made: Schema = {}
         for name, value in found.items():
             if self._is_kept(name, found):
-                made |= self._made(name, value, inside, depth)
+                made |= self._convert_keyword(name, value, inside, depth)
         return made
 
-    def _referred(self, node: Schema, inside: tuple[str, ...], depth: int) -> Schema:
+    def _follow_reference(self, node: Schema, inside: tuple[str, ...], depth: int) -> Schema:
         target = node["$ref"]
         own = self.schema({it: node[it] for it in node if it != "$ref"}, inside, depth + 1)
         if target in inside:
@@ -91,7 +91,9 @@ class _Sanitizer:
         )
         return {**meant, **own} if {*own} <= _ANNOTATIONS else {"allOf": [meant, own]}
 
-    def _made(self, name: str, value: object, inside: tuple[str, ...], depth: int) -> Schema:
+    def _convert_keyword(
+        self, name: str, value: object, inside: tuple[str, ...], depth: int
+    ) -> Schema:
         before = self._losses
         made = self._value(name, value, inside, depth)
         if name in _CONTRARY and self._losses > before:

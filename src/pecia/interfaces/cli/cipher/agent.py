@@ -198,11 +198,11 @@ def _expand_variables(value: Json, environ: Mapping[str, str], at: str) -> Json:
     if not isinstance(value, str):
         return value
 
-    def known(found: re.Match[str]) -> str:
+    def expand(found: re.Match[str]) -> str:
         name = found[1] or found[2]
         # A missing key is an error only when it is needed, as without any file.
         if name not in environ and not at.endswith(".apiKey"):
             raise InvalidInput(f"{at}: the variable {name} is not set", field=at, variable=name)
         return environ.get(name, "")
 
-    return _VARIABLE.sub(known, value)
+    return _VARIABLE.sub(expand, value)

@@ -3,10 +3,16 @@
 from collections.abc import Sequence
 
 from pecia.interfaces.cli.output.render import show_rows
-from pecia.interfaces.cli.output.terminal import EXIT_MISUSED, EXIT_OK, Terminal
+from pecia.interfaces.cli.output.terminal import (
+    EXIT_MISUSED,
+    EXIT_OK,
+    CommandUsageError,
+    Terminal,
+)
 from pecia.interfaces.cli.tools.backend import describe_tools
 from pecia.interfaces.cli.tools.help import tool_document
 from pecia.interfaces.cli.tools.run import ToolCommand, run_tool
+from pecia.kernel.errors import MissingField
 
 HELP = """Usage: pecia call TOOL [ARGUMENTS]
 
@@ -33,6 +39,9 @@ def run_call(terminal: Terminal, words: Sequence[str]) -> int:
             return EXIT_MISUSED
         case ["--list", *_]:
             show_tools(terminal)
+        case ["", *_]:
+            error = MissingField("TOOL is empty", field="tool")
+            raise CommandUsageError(error, hint="list them with `pecia call --list`")
         case _:
             tool, *rest = words
             return run_tool(terminal, ToolCommand(tool, f"pecia call {tool}"), rest)

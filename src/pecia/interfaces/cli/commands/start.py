@@ -82,7 +82,7 @@ def add_to(app: typer.Typer) -> None:
 
 def start(
     ctx: typer.Context,
-    folder: Path = typer.Argument(Path(), help="The folder to serve as a wiki."),
+    folder: str = typer.Argument(".", help="The folder to serve as a wiki.", metavar="FOLDER"),
     port: int | None = typer.Option(None, help="The port to listen on; 0 takes a free one."),
     host: str | None = typer.Option(None, help="The loopback address to listen on."),
     detach: bool = typer.Option(
@@ -95,7 +95,10 @@ def start(
 ) -> None:
     """Serve a folder on this machine, or add it to the server that runs already."""
     terminal = terminal_of(ctx)
-    place = require_servable_folder(folder)
+    if not folder:
+        # A variable of a script that is not set: this folder was not meant.
+        raise InvalidInput("FOLDER is empty", field="folder", hint="this folder: pecia start .")
+    place = require_servable_folder(Path(folder))
     settings = load_settings(terminal, {"mode": "local", "port": port, "host": host}, folder=place)
     print_warnings(terminal, settings)
     if ask:

@@ -10,6 +10,7 @@ from socket import gethostname
 from uuid import uuid4
 
 from pecia import __version__
+from pecia.interfaces.cli.server.discover import find_folder_lock
 from pecia.interfaces.cli.server.lock import (
     ServerLock,
     folder_lock_path,
@@ -31,8 +32,19 @@ class ServerAnnouncement:
     def write(self) -> None:
         """Write the locks. That of the folder only once the port is known."""
         write_lock(home_lock_path(Path(self.lock.home)), self.lock)
-        if self.folder and self.lock.port:
+        if self.folder and self.lock.port and not self._is_served_elsewhere():
             write_folder_lock(self.folder, self.lock)
+
+    def publish_folder(self) -> None:
+        """Write the lock of the folder, which is a space of this server now."""
+        if self.folder:
+            write_folder_lock(self.folder, self.lock)
+
+    def _is_served_elsewhere(self) -> bool:
+        """Whether the folder has the lock of another home, whose server answers."""
+        assert self.folder is not None
+        found = find_folder_lock(self.folder)
+        return found is not None and found.home != self.lock.home
 
     def publish_port(self, reserved: ReservedPort) -> ServerLock:
         """Publish the port. Clients that connect now wait until the server is ready."""

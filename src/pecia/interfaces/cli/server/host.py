@@ -83,9 +83,11 @@ async def _run_server(terminal: Terminal, plan: HostPlan, worker: ForkedWorker |
     async with anyio.create_task_group() as tasks:
         stop = _ShutdownSignal(terminal, anyio.Event(), tasks.cancel_scope)
         tasks.start_soon(stop.on_signal)
-        with _announce_server(plan) as lock:
+        with _announce_server(plan) as announcement:
+            lock = announcement.lock
             async with _open_and_serve(terminal, plan, lock, activity) as app:
                 space = await _add_space(app, plan.folder) if plan.folder else None
+                announcement.publish_folder()
                 stop.is_graceful = True
                 freeze_gc()
                 plan.on_ready(lock, space)
@@ -193,10 +195,11 @@ async def _add_space(app: App, folder: Path) -> Json:
 
 
 @contextmanager
-def _announce_server(plan: HostPlan) -> Generator[ServerLock]:
+def _announce_server(plan: HostPlan) -> Generator[ServerAnnouncement]:
     """The locks, from before the database opens until after it is closed."""
     if plan.announcement is not None:
-        yield plan.announcement.lock
+        yield plan.announcement
         return
     with announce(plan.settings.kernel.home, plan.folder) as announcement:
-        yield announcement.publish_port(plan.reserved)
+        announcement.publish_port(plan.reserved)
+        yield announcement

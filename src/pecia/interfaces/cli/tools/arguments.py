@@ -42,6 +42,16 @@ def parse_arguments(
     return reading.values
 
 
+# A value may begin with dashes: frontmatter does. A flag has a name, and no blank in it.
+_FLAG = re.compile(r"--[^\s=-][^\s=]*(?:=|\Z)")
+_SHOWN_CHARS = 60
+
+
+def shorten(word: str) -> str:
+    """As much of a word as a message shows; … is a cut."""
+    return word if len(word) <= _SHOWN_CHARS else f"{word[:_SHOWN_CHARS]}…"
+
+
 @dataclass(frozen=True, slots=True)
 class ToolInputSchema:
     """The properties of a tool's input."""
@@ -135,13 +145,15 @@ class _ArgumentParser:
             )
         elif not waiting:
             raise MissingField(f"--{flag} needs a value", field=name)
-        elif waiting[0].startswith("--"):
+        elif _FLAG.match(waiting[0]):
             word = waiting[0]
+            # A cut value would be pasted as it stands.
+            value = word if word == shorten(word) else "VALUE"
             raise MissingField(
-                f"--{flag} needs a value, and {word[:60]!r} begins as a flag does: "
-                f"if it is the value, write --{flag}={shlex.quote(word[:60])}",
+                f"--{flag} needs a value, and {shorten(word)!r} begins as a flag does: "
+                f"if it is the value, write --{flag}={value}",
                 field=name,
-                got=word[:200],
+                got=shorten(word),
             )
         else:
             word = waiting.pop(0)

@@ -26,10 +26,10 @@ async def arguments_from_body(request: Request) -> dict[str, Json]:
     """The JSON object of the body."""
     content_type = request.headers.get("content-type", "")
     if not _CONTENT_TYPE.fullmatch(content_type):
-        raise _unsupported("Content-Type", f"{EXPECTED_TYPE} in UTF-8", content_type)
+        raise _unsupported_type("Content-Type", f"{EXPECTED_TYPE} in UTF-8", content_type)
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
-        raise _unsupported("Content-Encoding", "sent as it is", encoding)
+        raise _unsupported_type("Content-Encoding", "sent as it is", encoding)
     return parse_json_object(await request.body())
 
 
@@ -44,7 +44,11 @@ def parse_json_object(body: bytes) -> dict[str, Json]:
     except RecursionError:
         raise ParseError("the body is nested too deeply") from None
     if not isinstance(found, dict):
-        raise InvalidRequest("the body is JSON, but not an object", expected="object")
+        raise InvalidRequest(
+            "the body is JSON, but not an object",
+            expected="object",
+            hint='Send the arguments of the tool by name: {"NAME": VALUE}; without any, {}.',
+        )
     return cast(dict[str, Json], found)
 
 
@@ -72,7 +76,7 @@ def arguments_from_query(query: str, schema: Mapping[str, Any]) -> dict[str, Jso
     return found
 
 
-def _unsupported(header: str, expected: str, value: str) -> HttpStatusError:
+def _unsupported_type(header: str, expected: str, value: str) -> HttpStatusError:
     got = value[:100]
     return HttpStatusError(
         InvalidFormat(

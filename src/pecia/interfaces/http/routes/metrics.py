@@ -63,10 +63,10 @@ class CallMetrics:
         )
         self._up = Gauge("pecia_database_up", "Whether it answers.", registry=self.registry)
 
-    def began(self, trace: AuditRecord) -> None:
+    def on_call_start(self, trace: AuditRecord) -> None:
         self._in_flight.inc()
 
-    def ended(
+    def on_call_end(
         self, trace: AuditRecord, status: AuditStatus, code: str | None, duration_us: int
     ) -> None:
         # Unknown names come from clients; each would add a series (label cardinality).

@@ -60,7 +60,7 @@ def question_tools() -> tuple[AnyTool, ...]:
         fixture("test_elicitation_sep1034_defaults", _ask_form(DEFAULTS)),
         fixture("test_elicitation_sep1330_enums", _ask_form(ENUMS)),
         fixture("test_missing_capability", _ask_and_return({"capital": CAPITAL})),
-        fixture("test_streaming_elicitation", _streaming),
+        fixture("test_streaming_elicitation", _stream),
         fixture(f"{PREFIX}_elicitation", _greet),
         fixture(f"{PREFIX}_sampling", _ask_and_return({"capital_question": CAPITAL})),
         fixture(f"{PREFIX}_list_roots", _ask_and_return({"client_roots": RootsRequest()})),
@@ -113,7 +113,7 @@ async def _elicit(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
     return text_result(f"User response: {told.action} {dict(told.content)}")
 
 
-async def _streaming(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
+async def _stream(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
     await call.progress(0, 1)
     return await _greet(call, arguments)
 

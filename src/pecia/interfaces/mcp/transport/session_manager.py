@@ -55,13 +55,13 @@ class SessionManager:
         self._table.count_handshake(owner)
         async with open_session(self._table, owner) as session:
 
-            async def noted(message: Message) -> None:
+            async def send_noting_id(message: Message) -> None:
                 # Before the client has the id: its next request may come at once.
                 if message["type"] == "http.response.start" and message["status"] < 400:
                     self._identify(session, message, scope)
                 await send(message)
 
-            await self._sdk.asgi_app(scope, receive, noted)
+            await self._sdk.asgi_app(scope, receive, send_noting_id)
 
     def _identify(self, session: McpSession, started: Message, scope: Scope) -> None:
         found = next(
@@ -80,7 +80,7 @@ class SessionManager:
             return
         is_over = False
 
-        async def noted(message: Message) -> None:
+        async def send_noting_end(message: Message) -> None:
             nonlocal is_over
             if message["type"] == "http.response.start":
                 was_deleted = scope["method"] == "DELETE" and message["status"] < 400
@@ -90,9 +90,9 @@ class SessionManager:
         self._table.begin_request(session)
         try:
             if scope["method"] == "GET":
-                await self._listen(scope, receive, noted)
+                await self._listen(scope, receive, send_noting_end)
             else:
-                await self._sdk.asgi_app(scope, receive, noted)
+                await self._sdk.asgi_app(scope, receive, send_noting_end)
         finally:
             self._table.end_request(session)
             if is_over:

@@ -104,7 +104,9 @@ def read_file_layer(
         known = catalog.by_key[entry.key]
         given = LayerValue(known, layer, f"{path}:{entry.line}", entry.raw)
         yield (
-            given if layer is not SettingLayer.PROJECT or known.about.project else _misplaced(given)
+            given
+            if layer is not SettingLayer.PROJECT or known.about.project
+            else _misplaced_problem(given)
         )
 
 
@@ -118,7 +120,7 @@ def warn_unknown_variables(environ: Mapping[str, str], catalog: SettingsCatalog)
             yield f"{name} is not a setting" + (f"; did you mean {meant}?" if meant else "")
 
 
-def _misplaced(given: LayerValue) -> SettingProblem:
+def _misplaced_problem(given: LayerValue) -> SettingProblem:
     name = given.known.name
     return SettingProblem(
         name,

@@ -86,7 +86,7 @@ def build_audit_row(trace: AuditRecord, status: AuditStatus) -> dict[str, Any]:
 def bound_arguments(arguments: Mapping[str, Json]) -> dict[str, Json]:
     """Each argument as it came, long ones cut and marked, secrets replaced."""
     # As one object: a name may say that a value is a secret, or which program gets the flags.
-    found = redact_value({name: _bounded(it) for name, it in arguments.items()})
+    found = redact_value({name: _bound(it) for name, it in arguments.items()})
     assert isinstance(found, dict)
     return found
 
@@ -96,7 +96,7 @@ def is_too_deep(value: Json) -> bool:
     return isinstance(value, dict | list) and measure_depth(value, MAX_DEPTH) > MAX_DEPTH
 
 
-def _bounded(value: Json) -> Json:
+def _bound(value: Json) -> Json:
     if isinstance(value, str):
         if len(value) <= MAX_TEXT:
             return value

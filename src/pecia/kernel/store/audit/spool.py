@@ -88,7 +88,7 @@ class AuditSpool:
             os.close(self._segment.file)
 
     def _append(self, line: dict[str, Any]) -> None:
-        data = _encoded(line)
+        data = _encode(line)
         if os.write(self._segment.file, data) != len(data):
             # Half a line would swallow the next one.
             size = os.fstat(self._segment.file).st_size
@@ -102,7 +102,7 @@ def measure_torn_line(path: Path) -> int:
     return len(content) - (content.rfind(b"\n") + 1)
 
 
-def _encoded(line: dict[str, Any]) -> bytes:
+def _encode(line: dict[str, Any]) -> bytes:
     """One line of JSON that PostgreSQL will take: it refuses NUL signs and lone surrogates."""
     try:
         data = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

@@ -105,7 +105,7 @@ def render_server_conf(sockets: Path, sync: str, data: int | None = None) -> str
         "unix_socket_directories": folders,
         "recovery_init_sync_method": sync,
     }
-    lines = [f"{name} = {_quoted(value)}" for name, value in settings.items()]
+    lines = [f"{name} = {_quote(value)}" for name, value in settings.items()]
     return "# Written at every start: changes here are lost.\n" + "\n".join(lines) + "\n"
 
 
@@ -120,5 +120,5 @@ def choose_sync_method(system: os.uname_result) -> str:
     return "syncfs" if system.sysname == "Linux" and recent else "fsync"
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -86,7 +86,7 @@ def find_programs(major: int, user: OsUser, copies: Path) -> PostgresPrograms:
     programs = PostgresPrograms(package / FOLDER_BY_MAJOR[major], user)
     if os.geteuid() != 0 or _can_run(programs):
         return programs
-    return PostgresPrograms(_copied(package, copies) / FOLDER_BY_MAJOR[major], user)
+    return PostgresPrograms(_ensure_copy(package, copies) / FOLDER_BY_MAJOR[major], user)
 
 
 def _can_run(programs: PostgresPrograms) -> bool:
@@ -96,7 +96,7 @@ def _can_run(programs: PostgresPrograms) -> bool:
         return False
 
 
-def _copied(package: Path, copies: Path) -> Path:
+def _ensure_copy(package: Path, copies: Path) -> Path:
     """A copy of the wheel's programs, with the libraries that they find by relative path."""
     place = copies / f"programs-{wheel_version()}"
     with open_lock(copies / "programs.lock") as lock:

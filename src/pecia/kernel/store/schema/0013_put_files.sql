@@ -153,17 +153,34 @@ BEGIN
               CROSS JOIN LATERAL (SELECT x.id FROM kernel.file x
                            WHERE x.tenant_id = in_tenant AND x.source_id = p.source_id AND x.key = p.key OFFSET 0) AS f
              WHERE p.changed AND p.old_revision IS NOT NULL
+        ), paired AS (
+            -- Grouped and not joined: how many there are is not known to the planner, and a nested loop over the
+            -- chunks of a large file takes seconds.
+            SELECT max(it.id) AS id, max(it.seq) AS seq, max(it.char_start) AS char_start, max(it.char_end) AS char_end,
+                   max(it.text) AS text, max(it.unit_label) AS unit_label, max(it.page_no) AS page_no,
+                   max(it.ts_start_ms) AS ts_start_ms, max(it.ts_end_ms) AS ts_end_ms
+              FROM (SELECT file_id, text_hash, nth, id, NULL::integer AS seq, NULL::integer AS char_start,
+                           NULL::integer AS char_end, NULL AS text, NULL AS unit_label, NULL::integer AS page_no,
+                           NULL::bigint AS ts_start_ms, NULL::bigint AS ts_end_ms FROM were
+                     UNION ALL
+                    SELECT file_id, text_hash, nth, NULL, seq, char_start, char_end, text, unit_label, page_no,
+                           ts_start_ms, ts_end_ms FROM come) AS it
+             GROUP BY it.file_id, it.text_hash, it.nth
+            HAVING max(it.id) IS NOT NULL
         ), kept AS (
             UPDATE kernel.chunk c
                SET seq = n.seq, char_start = n.char_start, char_end = n.char_end, text = n.text,
                    unit_label = n.unit_label, page_no = n.page_no, ts_start_ms = n.ts_start_ms, ts_end_ms = n.ts_end_ms
-              FROM were o JOIN come n USING (file_id, text_hash, nth)
-             WHERE c.tenant_id = in_tenant AND c.id = o.id
+              FROM paired n
+             WHERE c.tenant_id = in_tenant AND c.id = n.id AND n.seq IS NOT NULL
+               -- Those before an edit stay as they are, and are not written again.
+               AND (c.seq, c.char_start, c.char_end, c.text, c.unit_label, c.page_no, c.ts_start_ms, c.ts_end_ms)
+                   IS DISTINCT FROM
+                   (n.seq, n.char_start, n.char_end, n.text, n.unit_label, n.page_no, n.ts_start_ms, n.ts_end_ms)
             RETURNING c.id
         ), dropped AS (
-            DELETE FROM kernel.chunk c USING were o
-             WHERE c.tenant_id = in_tenant AND c.id = o.id
-               AND NOT EXISTS (SELECT 1 FROM come n WHERE (n.file_id, n.text_hash, n.nth) = (o.file_id, o.text_hash, o.nth))
+            DELETE FROM kernel.chunk c USING paired n
+             WHERE c.tenant_id = in_tenant AND c.id = n.id AND n.seq IS NULL
             RETURNING c.id
         )
         SELECT array_agg(dropped.id) INTO gone FROM dropped;

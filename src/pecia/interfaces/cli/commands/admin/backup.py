@@ -1,5 +1,6 @@
 """`pecia backup`, `restore` and `export`: everything into one file, and back."""
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,9 +39,9 @@ def backup(
     terminal = terminal_of(ctx)
     kernel = load_settings(terminal).kernel
     require_home(kernel)
-    target = _require_absent(file or _default_target(kernel))
+    target = _require_new(file) if file else _default_target(kernel)
     if keys is not None:
-        _copy_keys(kernel.home / "keys.json", _require_absent(keys))
+        _copy_keys(kernel.home / "keys.json", _require_new(keys))
     made = anyio.run(_backup, terminal, kernel, target)
     if keys is None:
         terminal.info("the key file is not in a backup; --keys FILE copies it, and keep it apart")
@@ -76,7 +77,7 @@ def export(
     terminal = terminal_of(ctx)
     kernel = load_settings(terminal).kernel
     require_home(kernel)
-    counts = anyio.run(_export, terminal, kernel, tenant, _require_absent(file))
+    counts = anyio.run(_export, terminal, kernel, tenant, _require_new(file))
     document: Json = {"file": str(file), "tables": {**counts}}
     terminal.print_result(
         document, lambda it: it.print_line(f"{sum(counts.values())} rows in {file}")
@@ -87,7 +88,7 @@ async def _backup(terminal: Terminal, kernel: "KernelSettings", target: Path) ->
     from pecia.app.app import open_logins
     from pecia.kernel.store.backup.dump import back_up
 
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    target.parent.mkdir(exist_ok=True, mode=0o700)
     async with open_logins(kernel, terminal.info) as logins:
         with progress_bar(terminal) as report:
             made = await back_up(logins.system, target, report)
@@ -132,13 +133,19 @@ def _default_target(kernel: "KernelSettings") -> Path:
     return next_backup(kernel)
 
 
-def _require_absent(path: Path) -> Path:
-    """A backup never overwrites a file."""
+def _require_new(path: Path) -> Path:
+    """A backup never overwrites a file, and makes no folder: a disk may not be mounted."""
     if path.exists():
         raise Conflict(
             f"{path} exists already",
             file=str(path),
             hint="Name another file, or remove this one first: it is not replaced.",
+        )
+    if not path.parent.is_dir():
+        raise NotFound(
+            f"there is no folder {path.parent}",
+            file=str(path),
+            hint=f"mount or make it (mkdir -p {shlex.quote(str(path.parent))}), or name another",
         )
     return path
 

@@ -1,5 +1,6 @@
 """`pecia tenant` and `pecia operator`: operator commands of a cluster, directly on the database."""
 
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
@@ -62,7 +63,7 @@ def tenant_add(
     async def work(operating: "OperatorSession") -> Json:
         return _to_json(asdict(await add_tenant(operating, name, admin=admin, quotas=quotas)))
 
-    _run_as_operator(ctx, work, makes_home=True)
+    _run_as_operator(ctx, work, makes_home=_is_home_named(terminal_of(ctx)))
 
 
 def tenant_list(ctx: typer.Context) -> None:
@@ -327,9 +328,18 @@ def _run_as_operator(
 
     terminal = terminal_of(ctx)
     if not makes_home:
-        require_home(load_settings(terminal).kernel, "pecia serve --config pecia.yml")
+        again = "" if terminal.config else ", then this command with --config pecia.yml"
+        config = shlex.quote(str(terminal.config or "pecia.yml"))
+        require_home(load_settings(terminal).kernel, f"pecia serve --config {config}{again}")
     document = anyio.run(_open_and_run, terminal, work)
     terminal.print_result(document, lambda it: show_document(it, document, columns=columns))
+
+
+def _is_home_named(terminal: Terminal) -> bool:
+    """Whether somebody chose the home. Without that, a forgotten --config would make another."""
+    from pecia.kernel.settings.account import data_folder
+
+    return terminal.config is not None or load_settings(terminal).kernel.home != data_folder()
 
 
 async def _open_and_run(

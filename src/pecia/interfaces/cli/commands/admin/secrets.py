@@ -64,7 +64,7 @@ def rotate(
 
     terminal = terminal_of(ctx)
     settings = load_settings(terminal)
-    purposes = [Purpose.named(it) for it in ((purpose,) if purpose else SEALED_PURPOSES)]
+    purposes = [Purpose.from_name(it) for it in ((purpose,) if purpose else SEALED_PURPOSES)]
     require_home(settings.kernel)
     create_home(settings.kernel.home)
     with claim_home(settings.kernel.home) as ours:

@@ -80,7 +80,7 @@ def show_concept(
         wanted = parse_concept_id(concept)
         if layer is not None:
             return raw_json(layer, view.get_layer_contribution(wanted, layer).document)
-        degraded = view.degraded(wanted)
+        degraded = view.list_degraded(wanted)
         value = effective_json(view.effective(wanted))
         return {**value, "degraded": degraded} if degraded else value
 
@@ -144,8 +144,8 @@ def links(
 
     async def work(view: "CascadeView") -> list[dict[str, Json]]:
         wanted = parse_concept_id(concept)
-        back = [backlink_json(it) for it in view.incoming(wanted)]
-        return _merge_links(view.outgoing(wanted), back)
+        back = [backlink_json(it) for it in view.incoming_links(wanted)]
+        return _merge_links(view.outgoing_links(wanted), back)
 
     _print_local_rows(terminal, asked, "links", work)
 
@@ -254,7 +254,7 @@ def _print_local_rows(
     async def both(view: "CascadeView") -> dict[str, Any]:
         from pecia.features.cascade.tools.concepts import problems_json
 
-        found = {name: await work(view), "degraded": view.degraded()}
+        found = {name: await work(view), "degraded": view.list_degraded()}
         return found if name == "problems" else {**found, "problems": problems_json(view)}
 
     _print_rows(terminal, name, run_on_view(terminal, asked, both, searcher))

@@ -40,12 +40,12 @@ def serve(
 
     searcher = ConceptSearcher()
 
-    async def watching(tell: "NotifyChanges") -> None:
+    async def watch(tell: "NotifyChanges") -> None:
         # Warm up: reading and indexing a large cascade takes a while.
         await load_view(terminal, cascades, searcher)
         await _notify_changes(cascades, tell)
 
-    anyio.run(serve_stdio, cascade_feature(cascades, searcher), local_caller(), watching)
+    anyio.run(serve_stdio, cascade_feature(cascades, searcher), local_caller(), watch)
 
 
 async def _notify_changes(cascades: "CascadeRegistry", tell: "NotifyChanges") -> None:

@@ -10,6 +10,7 @@ from anyio.to_thread import run_sync
 from pecia.app.app import ensure_home, index_root, migration_parts, open_logins
 from pecia.app.features import build_features
 from pecia.app.operator.health import (
+    IndexTrouble,
     LockedSecret,
     SourceProblem,
     check_round_trip,
@@ -111,22 +112,36 @@ async def _indexes(settings: Settings, store: Store) -> list[DoctorFinding]:
     if not is_served:
         return [DoctorFinding("index", "ok", "no server runs; indexes catch up when one does")]
     node = await run_sync(load_node_name, index_root(settings.kernel))
+    stalled = await run_sync(_find_stalled, server.lock.url)
     found = [
-        DoctorFinding(
-            "index",
-            "warn",
-            f"the {it.kind} index of tenant {it.tenant} is {it.commits} commits behind, the oldest "
-            f"for {it.waits_s:.0f} s",
-            "pecia stop, then pecia start FOLDER; if it stays: pecia index rebuild",
-        )
+        _index_finding(it, is_stalled=stalled is not None)
         for it in await index_troubles(store, node)
     ]
-    if not found and (stalled := _stalled(server.lock.url)):
+    if not found and stalled:
         found = [DoctorFinding("index", "warn", stalled, "the server's log says why; see its disk")]
     return found or [DoctorFinding("index", "ok", "it keeps up")]
 
 
-def _stalled(url: str) -> str | None:
+def _index_finding(it: IndexTrouble, *, is_stalled: bool) -> DoctorFinding:
+    if it.kind == "keyword" and not is_stalled:
+        return DoctorFinding(
+            "index", "ok", f"tenant {it.tenant}: the keyword index has {it.commits} commits to go"
+        )
+    if it.is_running:
+        progress = f"{it.done} of {it.total} files" if it.total else "it has begun"
+        return DoctorFinding(
+            "index", "ok", f"embeddings of tenant {it.tenant} are being made: {progress}"
+        )
+    return DoctorFinding(
+        "index",
+        "warn",
+        f"the {it.kind} index of tenant {it.tenant} is {it.commits} commits behind, the oldest "
+        f"for {it.waits_s:.0f} s",
+        "pecia stop, then pecia start FOLDER; if it stays: pecia index rebuild",
+    )
+
+
+def _find_stalled(url: str) -> str | None:
     """What the server says of an index that it cannot make; None where all move."""
     check = ServerClient(url).checks().get("index")
     return str(check["found"]) if check and not check["ok"] else None

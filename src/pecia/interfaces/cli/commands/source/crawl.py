@@ -1,5 +1,6 @@
 """`pecia source crawl`: starts the crawl of a source and, with --wait, shows its progress."""
 
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -23,8 +24,9 @@ INDEX_STALLED = (
     "this command, the files stay read"
 )
 NO_WORKER = (
-    "no worker runs, so the crawl waits for one. Start one: pecia worker; in a local install: "
-    "pecia stop, then pecia start FOLDER. Ctrl-C ends this command, the crawl stays requested"
+    "no worker runs, so the crawl waits for one. Start one: pecia worker{config}; in a local "
+    "install: pecia stop, then pecia start FOLDER. Ctrl-C ends this command, the crawl stays "
+    "requested"
 )
 RUNNING_STATES = ("waiting", "listing", "reading")
 
@@ -86,7 +88,8 @@ def _wait_for_crawl(
             # A worker that is just starting is waited for.
             unserved = unserved + 1 if found["condition"] == "no_worker" else 0
             if unserved * POLL_INTERVAL_S >= NO_WORKER_S and not is_told:
-                terminal.info(NO_WORKER)
+                config = f" --config {shlex.quote(str(terminal.config))}" if terminal.config else ""
+                terminal.info(NO_WORKER.format(config=config))
                 is_told = True
             total = found["added"] + found["changed"] if found["listed_at"] else None
             report(_describe_progress(found), found["read"], total)

@@ -113,7 +113,7 @@ def _plain_rows(document: dict[str, Json]) -> Iterator[list[Json]]:
     quotations = cast(list[dict[str, Any]], document["quotations"])
     for it in cast(list[dict[str, Any]], document["sentences"]):
         numbers = ",".join(str(one) for one in it["quotations"])
-        yield ["sentence", numbers, "", it["text"] or _joined(it, quotations)]
+        yield ["sentence", numbers, "", it["text"] or _join_quotations(it, quotations)]
     for it in quotations:
         yield ["quotation", it["number"], f"{it['source']}/{it['path']}", it["text"]]
     for it in cast(list[dict[str, Any]], document["nearest"]):
@@ -122,10 +122,10 @@ def _plain_rows(document: dict[str, Json]) -> Iterator[list[Json]]:
 
 def _sentence(it: dict[str, Any], quotations: list[dict[str, Any]]) -> str:
     cited = "".join(f"[{number}]" for number in it["quotations"])
-    return f"{it['text'] or f'“{_joined(it, quotations)}”'} {cited}"
+    return f"{it['text'] or f'“{_join_quotations(it, quotations)}”'} {cited}"
 
 
-def _joined(it: dict[str, Any], quotations: list[dict[str, Any]]) -> str:
+def _join_quotations(it: dict[str, Any], quotations: list[dict[str, Any]]) -> str:
     """The quotations in place of a sentence that said more than they do."""
     texts = {one["number"]: str(one["text"]) for one in quotations}
     return " … ".join(" ".join(texts[one].split()) for one in it["quotations"])

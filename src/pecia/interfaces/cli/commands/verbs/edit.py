@@ -14,16 +14,18 @@ from pecia.interfaces.cli.settings import environ
 from pecia.interfaces.cli.tools.backend import ToolBackend, open_backend
 from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
 from pecia.interfaces.cli.tools.space_choice import choose_space
-from pecia.kernel.errors import Conflict, Forbidden, Json, NotFound, Unavailable
+from pecia.kernel.errors import Conflict, Forbidden, InvalidInput, Json, NotFound, Unavailable
 
 EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 USUAL_EDITORS = ("sensible-editor", "nano", "vim", "vi")
 
 
 def edit(terminal: Terminal, given: CommandArguments) -> int:
+    path = given["document"]
+    if not path.strip():
+        raise InvalidInput("DOCUMENT is empty", field="document")
     editor = find_editor()
     place: dict[str, Json] = {"space": given["space"]} if given["space"] else {}
-    path = given["document"]
     path = path if Path(path).suffix else f"{path}.md"
     with open_backend(terminal) as tools:
         before, place = _open_document(tools, path, place)

@@ -31,6 +31,9 @@ def remember(terminal: Terminal, given: CommandArguments) -> int:
         "skipped": [*found["skippedReasons"]],
     }
     terminal.print_result(document, lambda it: _show_outcome(it, document))
+    for it in found.get("summary", []):
+        if it["action"] in ("UPDATE", "DELETE") and it.get("undo"):
+            terminal.info(f"to take it back: pecia memory undo {it['undo']}")
     for it in found["skippedReasons"]:
         terminal.info(f"not remembered: {it['preview']!r}: {it['reason']}")
     return 0 if document["memories"] else 1

@@ -15,7 +15,7 @@ CONNECT_LIMIT_S = 30
 
 def bootstrap(cluster_login: str, database_login: str, passwords: Mapping[LoginRole, str]) -> None:
     """Bring a cluster to where the first migration can begin. Both logins are the superuser's."""
-    with _connected(cluster_login) as connection:
+    with _connect(cluster_login) as connection:
         for role in LOGINS:
             # Computed here, so that no password is ever in a statement, and hence in a log.
             name = NAME_BY_ROLE[role]
@@ -31,9 +31,9 @@ def bootstrap(cluster_login: str, database_login: str, passwords: Mapping[LoginR
 
 def prepare_database(database_login: str) -> None:
     """Give one database its rights and its extension."""
-    with _connected(database_login) as connection:
+    with _connect(database_login) as connection:
         connection.execute(SQL["furnish_database"])
 
 
-def _connected(login: str) -> psycopg.Connection[tuple[object, ...]]:
+def _connect(login: str) -> psycopg.Connection[tuple[object, ...]]:
     return psycopg.connect(login, autocommit=True, connect_timeout=CONNECT_LIMIT_S)

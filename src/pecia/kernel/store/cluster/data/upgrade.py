@@ -48,7 +48,7 @@ def read_major_version(data: Path) -> int:
 
 def has_data(places: ClusterPaths) -> bool:
     """Whether there is a data directory, be it one that only has to be moved into place."""
-    return places.data.exists() or _upgraded(places).exists()
+    return places.data.exists() or _upgraded_path(places).exists()
 
 
 def upgrade(job: ClusterUpgrade, start_lock: FileLock) -> None:
@@ -64,7 +64,7 @@ def upgrade(job: ClusterUpgrade, start_lock: FileLock) -> None:
         staging = create_staging(job.paths, job.new)
         run_initdb(staging / "data", job.new, job.password, start_lock)
         _run_pg_upgrade(job, staging, locks)
-        (staging / "data").rename(_upgraded(job.paths))
+        (staging / "data").rename(_upgraded_path(job.paths))
         fsync_folder(job.paths.root)
         finish_upgrade(job.paths)
         shutil.rmtree(staging)
@@ -72,7 +72,7 @@ def upgrade(job: ClusterUpgrade, start_lock: FileLock) -> None:
 
 def finish_upgrade(places: ClusterPaths) -> None:
     """Move a finished new directory into place, and the old one aside."""
-    upgraded = _upgraded(places)
+    upgraded = _upgraded_path(places)
     if not upgraded.exists():
         return
     if places.data.exists():
@@ -81,7 +81,7 @@ def finish_upgrade(places: ClusterPaths) -> None:
     fsync_folder(places.root)
 
 
-def _upgraded(places: ClusterPaths) -> Path:
+def _upgraded_path(places: ClusterPaths) -> Path:
     return places.data.with_name(f"data-{MAJOR}")
 
 
