@@ -59,9 +59,12 @@ async def listen(
 async def _connect(conninfo: str) -> AsyncGenerator[AsyncConnection[Any]]:
     # Cancelled half-way, a connection would stay open on the server until its timeout.
     with anyio.CancelScope(shield=True) as scope:
-        opening = AsyncConnection.connect(
+        connection = await AsyncConnection.connect(
             conninfo, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S
         )
-        async with await opening as connection:
+        try:
             scope.shield = False
             yield connection
+        finally:
+            # At once: there is nothing to roll back, and a cancelled task gets no more turns.
+            connection.pgconn.finish()
