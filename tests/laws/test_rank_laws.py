@@ -242,9 +242,9 @@ def test_a_snippet_is_a_bounded_slice_and_its_marks_are_slices_of_it(
 )
 @law
 def test_words_looked_up_are_the_words_the_engine_makes(text: str, language: str) -> None:
-    if cjk_query_bigrams(text):
+    if cjk_query_bigrams(text) or clean_text(text) != text:
         return
-    made = stemming_analyzer(language).pre_tokenize(text).tokens
+    made = [*stemming_analyzer(language).find(text)]
     assert tokenize(text, language) == [it.text for it in made]
     found = find_terms(text, tokenize(text, language), language)
     assert [(it.term, it.start, it.end) for it in found] == [

@@ -23,6 +23,12 @@ WORDS = {
     "ja": "日本語 自転車 カタカナ",
     "ko": "대한민국 학교",
     "de": "Donau\u00addampf Straße Fu\u0308ße",
+    "el": "κήπος ΔΡΌΜΟΣ",
+    "tr": "İstanbul ILICA ışık",
+    "uk": "обов\u02bcязкові",
+    "zh": "資料庫 数据库Excel",
+    "full width": "ＷｉＦｉ ｱﾊﾟｰﾄ \u1109\u1169\u1112\u116a",
+    "forms": "\ufee3\ufea4\ufee4\ufeaa \ufefb \ufb01le",
     "vi": "Việt Tie\u0302\u0301ng",
     "en": "school wheel",
 }
@@ -43,7 +49,10 @@ def test_a_text_is_found_by_each_of_its_words(
 
 
 SIGNS = st.text(
-    alphabet=st.sampled_from("ab ä日本กขัน้ाक्त़\u0301\u0300\u00ad\u200dשָןم\u064e\u0640é,1"),
+    alphabet=st.sampled_from(
+        "ab ä日本กขัน้ाक्त़\u0301\u0300\u00ad\u200dשָןم\u064e\u0640é,1"
+        "ｶﾞＡİς資\u1109\u1169\u11a8\u3099\ufefb\ufdfa\ufb01"
+    ),
     max_size=24,
 )
 

@@ -148,3 +148,51 @@ def test_what_has_no_spaces_is_cut_into_the_longest_known_words() -> None:
 def test_a_long_word_does_not_take_the_first_sign_of_the_next() -> None:
     table = {"研究生": "graduatf", "研究": "researchf", "生命": "lifef"}
     assert [it.word for it in translate_words("研究生命", "zh", table)] == ["研究", "生命"]
+
+
+@pytest.mark.parametrize(
+    ("language", "compound", "expected"),
+    [
+        ("de", "Krankenversicherungsbeiträge", ["krankenversicher", "beitrag"]),
+        ("de", "Sicherungsschlüssel", ["sicher", "schlussel"]),
+        ("nl", "boekingskaart", ["boeking", "kaart"]),
+        ("sv", "försäkringsavgiften", ["forsakring", "avgift"]),
+    ],
+)
+def test_a_compound_that_was_never_seen_is_known_by_its_words(
+    language: str, compound: str, expected: list[str]
+) -> None:
+    words = {
+        "krankenversicher": "health insurf",
+        "beitrag": "contributf",
+        "krank": "illf",
+        "sicher": "backupf",
+        "schlussel": "keyf",
+        "boeking": "bookf",
+        "kaart": "cardf",
+        "forsakring": "insurf",
+        "avgift": "feef",
+    }
+    found = [*translate_words(compound, language, words)]
+    assert [it.word for it in found] == expected
+    # Less surely than a word that was seen.
+    assert all(share < 1 for it in found for _, share in it.terms)
+
+
+def test_a_word_of_a_language_without_compounds_and_a_name_stay_whole() -> None:
+    table = {"note": "notef", "book": "bookf", "beitrag": "contributf"}
+    assert [it.word for it in translate_words("notebook", "fr", table)] == ["notebook"]
+    assert [it.word for it in translate_words("Beitragenburg", "de", table)] == ["beitragenburg"]
+
+
+async def test_a_question_has_the_words_of_its_compounds_in_english(lexicon: Lexicon) -> None:
+    found = await terms(lexicon, "Wo trage ich die Datenbankbenutzerrechte ein?")
+    assert {"databas", "permiss"} <= found
+    assert "password" in await terms(lexicon, "Hur ändrar jag databaslösenordet?")
+
+
+async def test_capital_letters_of_turkish_are_translated_as_small_ones(lexicon: Lexicon) -> None:
+    small = await terms(lexicon, "kullanıcı parolası nasıl değiştirilir")
+    assert {"user", "password"} <= small & await terms(
+        lexicon, "KULLANICI PAROLASI NASIL DEĞİŞTİRİLİR"
+    )

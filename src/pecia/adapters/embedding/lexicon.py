@@ -17,10 +17,11 @@ from zipfile import ZipFile
 
 from anyio.to_thread import run_sync
 
+from pecia.adapters.embedding.compounds import split_compound
 from pecia.adapters.embedding.model_files import find_shipped_model
 from pecia.adapters.embedding.polyglot import is_english, read_vocabulary
 from pecia.kernel.corpus.keyword.analysis.analyzer import stemming_analyzer
-from pecia.kernel.corpus.keyword.analysis.scripts import MARKED_SCRIPTS, clean_text
+from pecia.kernel.corpus.keyword.analysis.scripts import MARKED_SCRIPTS, drop_signs
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     STEMMERS,
     STOP_WORDS,
@@ -36,10 +37,14 @@ STEPS = 15
 # Of a language without a stemmer, words that begin alike stand together, as `begin*`.
 PREFIX_CHARS = 5
 PREFIX_TRUST = 0.7
+# How much the parts of a compound count.
+PART_TRUST = 0.7
 # The longest word of a script without spaces.
 MAX_PIECE_CHARS = 12
 # The log probability of a trigram that a language's profile does not have.
 UNSEEN = -12.0
+# Languages whose small letter of I has no dot.
+DOTLESS = frozenset({"tr", "az"})
 # What function words add for a language. With more, Bulgarian becomes Russian.
 FUNCTION_WORDS_GAIN = 5.0
 # A search asks twice, and its next page again.
@@ -157,7 +162,7 @@ def translate_words(text: str, language: str, table: Table) -> Iterator[Translat
     for word in dict.fromkeys(source_words(text, language, table.__contains__)):
         terms = _look_up(word, table)
         if terms is None:
-            yield TranslatedWord(word, ())
+            yield from _translate_parts(word, language, table) or (TranslatedWord(word, ()),)
         elif terms:
             yield TranslatedWord(word, tuple(terms))
 
@@ -170,6 +175,15 @@ def _look_up(word: str, table: Table) -> list[tuple[str, float]] | None:
     return None
 
 
+def _translate_parts(word: str, language: str, table: Table) -> list[TranslatedWord]:
+    parts = split_compound(word, language, _stem(language), lambda it: bool(table.get(it)))
+    found = ((part, _parse_terms(table[part])) for part in dict.fromkeys(parts))
+    return [
+        TranslatedWord(part, tuple((term, share * PART_TRUST) for term, share in terms))
+        for part, terms in found
+    ]
+
+
 def _parse_terms(text: str) -> list[tuple[str, float]]:
     return [(it[:-1], _WEIGHTS[int(it[-1], 16)]) for it in text.split("\t") if it]
 
@@ -178,7 +192,9 @@ def source_words(text: str, language: str, is_known: Callable[[str], bool]) -> l
     """The words of a text as a table has them: stems where there is a stemmer, known pieces of what
     has no spaces, known pairs of syllables in Vietnamese.
     """
-    cleaned = text if text.isascii() else clean_text(text)
+    cleaned = text if text.isascii() else drop_signs(text)
+    if language in DOTLESS:
+        cleaned = cleaned.replace("İ", "i").replace("I", "ı")
     stem, stops = _stem(language), STOP_WORDS.get(stemmer_language(language), frozenset())
     found: list[str] = []
     for word in _WORD.findall(cleaned.lower()):
@@ -229,7 +245,8 @@ def join_pairs(words: Sequence[str], is_known: Callable[[str], bool]) -> list[st
 
 def _stem(language: str) -> Callable[[str], str]:
     code = stemmer_language(language)
-    return _stems_of(code).__getitem__ if code else str
+    # The tables have the words themselves where the engine has no stemmer.
+    return _stems_of(code).__getitem__ if STEMMERS.get(code) else str
 
 
 class _Stemmed(dict[str, str]):
@@ -252,7 +269,7 @@ def trigrams(text: str) -> Iterator[str]:
     """Of letters, with a space at either end of a word. Signs that are syllables or words go one by
     one.
     """
-    for word in _WORD.findall(clean_text(text).lower()):
+    for word in _WORD.findall(drop_signs(text).lower()):
         if _SYLLABLES.search(word):
             yield from word
         else:

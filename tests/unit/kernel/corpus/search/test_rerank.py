@@ -36,8 +36,8 @@ def test_a_query_is_the_terms_of_the_index_in_its_order() -> None:
 
 
 def test_signs_without_spaces_are_pairs_in_query_and_text() -> None:
-    assert tokenize_query(parse_query("知識検索")) == ("知識", "識検", "検索")
-    assert tokenize("知識と検索") == ["知識", "識と", "と検", "検索"]
+    assert tokenize_query(parse_query("知識検索")) == ("知识", "识検", "検索")
+    assert tokenize("知識と検索") == ["知识", "识と", "と検", "検索"]
     assert [(it.term, it.start) for it in find_terms("a 知識検索!", ["検索"])] == [("検索", 4)]
 
 

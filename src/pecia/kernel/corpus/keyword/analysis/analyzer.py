@@ -18,6 +18,7 @@ from pecia.kernel.corpus.keyword.analysis.balance import (
     ceil_length,
     fillers,
 )
+from pecia.kernel.corpus.keyword.analysis.hebrew import stem_hebrew
 from pecia.kernel.corpus.keyword.analysis.scripts import blank_unspaced, clean_text
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     STEMMERS,
@@ -35,7 +36,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
 from pecia.kernel.corpus.keyword.entry import IndexEntry
 from pecia.kernel.corpus.keyword.query.parser import Query
 
-ANALYZER_VERSION = 9
+ANALYZER_VERSION = 10
 
 # One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
 # a word of the title counts in every chunk, and again, more, in the title's own field.
@@ -106,7 +107,7 @@ def build_schema() -> tantivy.Schema:
 
 def register_analyzers(index: tantivy.Index) -> None:
     """Give an open index the analysers its fields name."""
-    index.register_tokenizer("en", stemming_analyzer("en"))
+    index.register_tokenizer("en", stemming_analyzer("en").engine)
     index.register_tokenizer("folded", folding_analyzer())
     index.register_tokenizer("spaced", _whitespace_analyzer())
 
@@ -330,15 +331,55 @@ def phrase_terms(text: str) -> list[tuple[int, str]]:
     return [(it.position, it.text) for it in found if has_no_cjk(it.text)]
 
 
-@lru_cache(len(STEMMERS))
-def stemming_analyzer(language: str) -> tantivy.TextAnalyzer:
+class StemmedToken(NamedTuple):
+    """A stem and where its word stands."""
+
+    text: str
+    char_offset_from: int
+    char_offset_to: int
+
+
+class StemmingAnalyzer:
     """Words in lower case, without their endings, without accents."""
-    return (
-        _base_analyzer()
-        .filter(tantivy.Filter.stemmer(STEMMERS[language]))
-        .filter(tantivy.Filter.ascii_fold())
-        .build()
-    )
+
+    def __init__(self, language: str) -> None:
+        self.engine = _stemming_engine(language)
+        self._is_dotless = has_dotless_i(language)
+        self._is_hebrew = language == "he"
+
+    def analyze(self, text: str) -> list[str]:
+        found = self.engine.analyze(self._lower(text))
+        return [*map(stem_hebrew, found)] if self._is_hebrew else found
+
+    def find(self, text: str) -> Iterator[StemmedToken]:
+        """The same with the place of each."""
+        for it in self.engine.pre_tokenize(self._lower(text)).tokens:
+            stem = stem_hebrew(it.text) if self._is_hebrew else it.text
+            yield StemmedToken(stem, it.char_offset_from, it.char_offset_to)
+
+    def _lower(self, text: str) -> str:
+        return text.replace("I", "ı") if self._is_dotless else text
+
+
+def has_dotless_i(language: str) -> bool:
+    """Whether the small letter of I has no dot: stems are of small letters."""
+    return language == "tr"
+
+
+@lru_cache(len(STEMMERS))
+def stemming_analyzer(language: str) -> StemmingAnalyzer:
+    return StemmingAnalyzer(language)
+
+
+def _stemming_engine(language: str) -> tantivy.TextAnalyzer:
+    made = _base_analyzer()
+    if language == DEFAULT_LANGUAGE:
+        # Texts of every language without a stemmer too: what is typed without accents has the same
+        # stem. Other stemmers know the accents of their language.
+        made = made.filter(tantivy.Filter.ascii_fold())
+    if stemmer := STEMMERS[language]:
+        made = made.filter(tantivy.Filter.stemmer(stemmer))
+    return made.filter(tantivy.Filter.ascii_fold()).build()
 
 
 @lru_cache(1)

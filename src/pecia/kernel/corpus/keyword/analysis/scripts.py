@@ -2,14 +2,17 @@
 
 The engine cuts words at every character that is no letter or digit. Signs that are written inside
 a word and say nothing of their own would cut it: a virama in Hindi, a vowel point in Hebrew, a soft
-hyphen, an accent that stands apart from its letter. They are dropped from texts and from queries.
+hyphen, an accent that stands apart from its letter. They are dropped from texts and queries,
+and letters that are written in several ways are taken for one (`letters.py`).
 Thai, Lao, Burmese and Khmer have no spaces between words: they are found by grams instead.
 ASCII needs none of this: callers ask first, which is quicker.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
+
+from pecia.kernel.corpus.keyword.analysis.letters import COMPOSED, compose, compose_match, fold
 
 _THAI_TO_KHMER = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0eff"
@@ -19,7 +22,6 @@ _UNSPACED = re.compile(f"[{_THAI_TO_KHMER}]+")
 # Signs for vowels and tones are no letters for Python, but parts of words, here and in the Indic
 # scripts. The rest of these blocks is letters and digits; dandas, which end sentences, are not in.
 MARKED_SCRIPTS = f"\u0900-\u0963\u0966-\u096f\u0971-\u0df3{_THAI_TO_KHMER}"
-_ACCENTED = re.compile("[^\u0300-\u036f][\u0300-\u036f]+")
 # Soft hyphens and joiners; accents; points and cantillation; harakat and tatweel; nuktas, viramas.
 _DROPPED = re.compile(
     "[\u00ad\u200c\u200d\u2060\ufeff\u0300-\u036f"
@@ -27,34 +29,67 @@ _DROPPED = re.compile(
     "\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
     "\u093c\u09bc\u0a3c\u0abc\u0b3c\u0cbc\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]"
 )
+# Chinese, Japanese and Korean, and letters and digits that may stand beside them without a space.
+CJK = (
+    "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_ANY_CJK = re.compile(f"[{CJK}]")
+_BESIDE = f"(?:[^\\W_{CJK}]|[{MARKED_SCRIPTS}])"
+_SEAM = re.compile(f"(?<=[{CJK}])(?={_BESIDE})|(?<={_BESIDE})(?=[{CJK}])")
 GRAM_CHARS = 3
 
 
 def clean_text(text: str) -> str:
-    """The text without the signs that would cut its words, and with accents on their letters."""
-    if not _DROPPED.search(text):
-        return text
-    return _DROPPED.sub("", _ACCENTED.sub(_compose, text))
+    """The text without the signs that would cut its words, with each letter in one form, and with
+    spaces around other scripts in Chinese, Japanese and Korean: `Excelで開く` has Excel."""
+    cleaned = fold(drop_signs(text))
+    return _SEAM.sub(" ", cleaned) if _ANY_CJK.search(cleaned) else cleaned
+
+
+def drop_signs(text: str) -> str:
+    """The text without those signs, and with accents on their letters."""
+    if COMPOSED.search(text):
+        text = compose(text)
+    return _DROPPED.sub("", text) if _DROPPED.search(text) else text
 
 
 def clean_with_offsets(text: str) -> tuple[str, list[int] | None]:
-    """The same, and for each character of it, and for its end, where it stands in the text.
+    """The cleaned text, and for each character of it, and for its end, where it stands in the text.
 
-    None in place of the offsets where nothing was dropped.
+    None in place of the offsets where every character stands where it stood.
     """
-    if not _DROPPED.search(text):
-        return text, None
+    if not (_DROPPED.search(text) or COMPOSED.search(text) or _SEAM.search(text)):
+        return fold(text), None
     kept: list[str] = []
     offsets: list[int] = []
     at = 0
     while at < len(text):
-        found = _ACCENTED.match(text, at)
+        found = COMPOSED.match(text, at)
         end = found.end() if found else at + 1
-        piece = _DROPPED.sub("", _compose(found) if found else text[at])
+        piece = _DROPPED.sub("", compose_match(found) if found else text[at])
         kept.append(piece)
         offsets += [at] * len(piece)
         at = end
-    return "".join(kept), [*offsets, len(text)]
+    return _part_words(fold("".join(kept)), [*offsets, len(text)])
+
+
+def _part_words(text: str, offsets: list[int]) -> tuple[str, list[int]]:
+    """With a space at every seam, which stands where the next word begins."""
+    seams = [it.start() for it in _SEAM.finditer(text)]
+    slices = (offsets[one:other] for one, other in pairwise([0, *seams, len(offsets)]))
+    parted = next(slices)
+    for it in slices:
+        parted += [it[0], *it]
+    return _SEAM.sub(" ", text), parted
+
+
+def end_in_text(offsets: list[int], end: int) -> int:
+    """Where something that ends there in the cleaned text ends in the text: behind a character that
+    became several."""
+    while offsets[end] == offsets[end - 1]:
+        end += 1
+    return offsets[end]
 
 
 def blank_unspaced(text: str) -> str:
@@ -75,7 +110,3 @@ def has_unspaced(text: str) -> bool:
 def cut_grams(run: str, size: int = GRAM_CHARS) -> list[str]:
     """Overlapping grams; the whole run where it is shorter."""
     return [run[at : at + size] for at in range(max(1, len(run) - size + 1))]
-
-
-def _compose(found: re.Match[str]) -> str:
-    return unicodedata.normalize("NFC", found.group())

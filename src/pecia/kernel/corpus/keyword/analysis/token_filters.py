@@ -9,7 +9,9 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
+from pecia.kernel.corpus.keyword.analysis.letters import fold
 from pecia.kernel.corpus.keyword.analysis.scripts import (
+    CJK,
     GRAM_CHARS,
     MARKED_SCRIPTS,
     cut_grams,
@@ -36,6 +38,8 @@ STEMMERS = {
     "ru": "russian",
     "el": "greek",
     "ar": "arabic",
+    # Ours: the engine has none.
+    "he": "",
 }
 
 
@@ -57,7 +61,7 @@ def _read_stop_words() -> dict[str, frozenset[str]]:
         .splitlines()
     )
     for code, *words in map(str.split, lines):
-        found[code].update(words)
+        found[code].update(words, map(fold, words))
     return {code: frozenset(words) for code, words in found.items()}
 
 
@@ -69,9 +73,7 @@ for _code, _words in STOP_WORDS.items():
         _LANGUAGES.setdefault(_word, []).append(_code)
 
 _TOKEN = re.compile(rf"(?:[^\W_]|[{MARKED_SCRIPTS}])+")
-_CJK = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
+_CJK = re.compile(f"[{CJK}]+")
 _HALF_WIDTH = re.compile(r"[\uff66-\uff9f]")
 _PART = re.compile(
     rf"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|(?:[^\W\d_A-Za-z]|(?!\d)[{MARKED_SCRIPTS}])+"
@@ -94,6 +96,7 @@ _SCRIPTS = {
     "el": re.compile("[\u0370-\u03ff\u1f00-\u1fff]+"),
     "ru": re.compile("[\u0430-\u044f\u0451]+"),
     "ar": re.compile("[\u0621-\u063a\u0641-\u0652]+"),
+    "he": re.compile("[\u05d0-\u05ea]+"),
 }
 _MIN_STOP_WORD_SHARE = 0.12
 
@@ -115,7 +118,12 @@ def _is_written_in(script: re.Pattern[str], words: Sequence[str]) -> bool:
 
 def split_words(text: str) -> list[str]:
     """The words of a query in lower case, in order, once each."""
-    return list(dict.fromkeys(it.lower() for it in _TOKEN.findall(text)))
+    return list(dict.fromkeys(_lower(it) for it in _TOKEN.findall(text)))
+
+
+def _lower(word: str) -> str:
+    """In lower case as the engine has it: without the sigma that ends a word."""
+    return word.lower() if word.isascii() else fold(word.lower())
 
 
 def remove_stop_words(query: str) -> list[str]:
@@ -134,16 +142,16 @@ def extract_proper_words(question: str) -> frozenset[str]:
     found = [*_TOKEN.finditer(question)]
     if detect_language(question) in _NOUNS_HAVE_CAPITALS:
         marked = (it.group() for it in found if _LATER_CAPITAL.search(it.group()))
-        return frozenset(it.lower() for it in marked)
+        return frozenset(map(_lower, marked))
     first = [it.group() for it in found[:1] if it.group()[0].isupper()]
-    leading = first if first and first[0].lower() in remove_stop_words(question) else []
+    leading = first if first and _lower(first[0]) in remove_stop_words(question) else []
     numbered = (it.group() for it in found if any(map(str.isdigit, it.group())))
     capital = (
         it.group()
         for before, it in pairwise(found)
         if it.group()[0].isupper() and not _SENTENCE_END.search(question, before.end(), it.start())
     )
-    return frozenset(it.lower() for it in (*leading, *numbered, *capital))
+    return frozenset(map(_lower, (*leading, *numbered, *capital)))
 
 
 def split_name(name: str) -> str:

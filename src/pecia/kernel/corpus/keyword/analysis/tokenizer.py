@@ -8,12 +8,17 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pecia.kernel.corpus.keyword.analysis.analyzer import DEFAULT_LANGUAGE, stemming_analyzer
+from pecia.kernel.corpus.keyword.analysis.analyzer import (
+    DEFAULT_LANGUAGE,
+    has_dotless_i,
+    stemming_analyzer,
+)
 from pecia.kernel.corpus.keyword.analysis.scripts import (
     blank_unspaced,
     clean_text,
     clean_with_offsets,
     cut_grams,
+    end_in_text,
     find_unspaced,
     has_unspaced,
 )
@@ -42,20 +47,20 @@ def find_terms(text: str, asked: Collection[str], language: str = "") -> list[Te
     found = _find_terms(cleaned, wanted, language)
     if offsets is None:
         return found
-    return [TermToken(term, offsets[start], offsets[end]) for term, start, end in found]
+    return [
+        TermToken(term, offsets[start], end_in_text(offsets, end)) for term, start, end in found
+    ]
 
 
 def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermToken]:
-    if (words := _latin_words(text)) is not None:
+    if (words := _latin_words(text, language)) is not None:
         return _latin_places(words, wanted, language)
     if has_unspaced(text):
         grams = [it for it in _unspaced_grams(text) if it.term in wanted]
         return sorted(grams + _find_terms(blank_unspaced(text), wanted, language), key=_by_start)
     split = _has_pairs(text)
     found: list[TermToken] = []
-    for it in (
-        stemming_analyzer(_analyzer_language(language)).pre_tokenize(_characters(text)).tokens
-    ):
+    for it in stemming_analyzer(_analyzer_language(language)).find(_characters(text)):
         term = it.text
         if split:
             parts = _tokens(term, it.char_offset_from, it.char_offset_to)
@@ -68,7 +73,7 @@ def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermTo
 def tokenize(text: str, language: str = "") -> list[str]:
     """The terms of a text, in order. What has no spaces goes in grams, after all others."""
     text = text if text.isascii() else clean_text(text)
-    if (words := _latin_words(text)) is not None:
+    if (words := _latin_words(text, language)) is not None:
         return [*filter(None, map(_stems(_analyzer_language(language)).__getitem__, words.split()))]
     if has_unspaced(text):
         grams = [it.term for it in _unspaced_grams(text)]
@@ -116,12 +121,14 @@ def find_translated(query: Query, text: str, language: str = "") -> dict[str, li
     return {word: terms for word, terms in found.items() if terms}
 
 
-def _latin_words(text: str) -> str | None:
+def _latin_words(text: str, language: str) -> str | None:
     """The text with its words in lower case, each where it stands, and spaces for all else.
 
     None where there is more than Latin-1 and common signs: the engine alone knows what a word is
-    there. It takes five times as long.
+    there. It takes five times as long. A capital I of Turkish has no small letter in Latin-1.
     """
+    if language and has_dotless_i(_analyzer_language(language)) and "I" in text:
+        return None
     if text.isascii():
         return text.translate(_ASCII)
     try:
