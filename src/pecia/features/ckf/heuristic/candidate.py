@@ -22,6 +22,8 @@ class ItemCandidate:
     lines: tuple[Sentence, ...]
     basis: str = "explicit"
     confidence: float = VERBATIM_CONFIDENCE
+    # Whether its sentence was surely cut between two clauses; else it is only possible.
+    certain: bool = True
     links: dict[str, list["ItemCandidate"]] = field(
         default_factory=dict[str, list["ItemCandidate"]]
     )
@@ -32,6 +34,10 @@ class ItemCandidate:
             found.append(other)
 
 
-def verbatim_candidate(section: str, line: Sentence, fields: dict[str, Json]) -> ItemCandidate:
+def verbatim_candidate(
+    section: str, line: Sentence, fields: dict[str, Json], *, certain: bool = True
+) -> ItemCandidate:
     """A candidate that is one whole sentence."""
-    return ItemCandidate(section, line.text, fields, (line,), confidence=SPLIT_CONFIDENCE)
+    return ItemCandidate(
+        section, line.text, fields, (line,), confidence=SPLIT_CONFIDENCE, certain=certain
+    )

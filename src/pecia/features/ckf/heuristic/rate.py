@@ -85,7 +85,7 @@ class KindEstimate:
         chance = self.of(line.span.start).get(kind, 0.0)
         home = self.home(line.span.start)
         beside = chance >= _MIN_BESIDE.get((home, kind), 1.1)
-        stated = beside or self.states(line.span.start, kind)
+        stated = candidate.certain and (beside or self.states(line.span.start, kind))
         _mark(candidate, chance, stated=stated)
         if candidate.section in _NEVER_DROPPED:
             return True

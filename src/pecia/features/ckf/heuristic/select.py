@@ -98,18 +98,23 @@ def _limit_sections(candidates: list[ItemCandidate], limit: int) -> list[ItemCan
 
 
 def _drop_restated(candidates: list[ItemCandidate]) -> list[ItemCandidate]:
-    """Drop statements that a rule already quotes, unless that rule is only possible."""
-    quoted = {
-        line.span.start
-        for it in candidates
-        if it.section in _QUOTING_SECTIONS and it.basis != POSSIBLE_BASIS
-        for line in it.lines
-    }
-    return [
-        it
-        for it in candidates
-        if it.section != "atomic_units" or it.lines[0].span.start not in quoted
-    ]
+    """Drop statements that a rule already quotes, unless that rule is only possible.
+
+    A rule whose sentence could not be cut is kept whole, also beside an exception to it.
+    """
+    stated = [it for it in candidates if it.basis != POSSIBLE_BASIS]
+    quoting = [it for it in stated if it.section in _QUOTING_SECTIONS]
+    quoted = {line.span.start for it in quoting for line in it.lines}
+    uncut = {it.lines[-1].span.start for it in candidates if not it.certain}
+    stated_starts = {it.lines[-1].span.start for it in stated if it.section in _STATING_SECTIONS}
+    return [it for it in candidates if not _is_restated(it, quoted, uncut - stated_starts)]
+
+
+def _is_restated(candidate: ItemCandidate, quoted: set[int], uncut: set[int]) -> bool:
+    start = candidate.lines[0].span.start
+    if candidate.section != "atomic_units" or start not in quoted:
+        return False
+    return candidate.fields["type"] != "rule" or start not in uncut
 
 
 def _fit_budget(candidates: list[ItemCandidate], spare_chars: float) -> list[ItemCandidate]:
@@ -162,6 +167,7 @@ def _cost(candidate: ItemCandidate) -> int:
 
 
 _RANK = {section: at for at, section in enumerate(SECTION_PRIORITY)}
+_STATING_SECTIONS = RULE_SECTIONS - {"exceptions"}
 _QUOTING_SECTIONS = RULE_SECTIONS | {
     "procedures",
     "causal_chains",

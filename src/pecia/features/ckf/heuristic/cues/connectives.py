@@ -11,18 +11,20 @@ _LINKS = (
     r"|this way|that way|order to\b[^,]*)",
     r"for (?:example|instance|this reason|that reason|more \w+|further \w+|now|convenience)",
     r"by (?:contrast|the way|the same token)|on the other hand|at the same time|with that said",
-    r"therefore|thus|hence|however|moreover|furthermore|similarly|likewise|also|so|note"
+    r"instead|therefore|thus|hence|however|moreover|furthermore|similarly|likewise|also|so|note"
     r"|please note",
     r"zum beispiel|beispielsweise|im (?:allgemeinen|übrigen|folgenden|gegensatz dazu)|mit anderen"
-    r" worten|in der praxis|daher|deshalb|außerdem|allerdings|jedoch|zudem|ebenso|somit",
+    r" worten|in der praxis|daher|deshalb|außerdem|allerdings|jedoch|zudem|ebenso|somit"
+    r"|stattdessen",
     r"par exemple|en (?:outre|effet|particulier|général|revanche|pratique|d'autres termes)"
-    r"|pour (?:cela|cette raison|plus d\w+[^,]*)|donc|ainsi|cependant|toutefois|de plus|également",
+    r"|pour (?:cela|cette raison|plus d\w+[^,]*)|donc|ainsi|cependant|toutefois|de plus|également"
+    r"|à la place|au contraire",
     r"por ejemplo|en (?:particular|general|cambio|efecto|la práctica|otras palabras|resumen)"
     r"|para (?:ello|más \w+[^,]*)|por (?:lo tanto|tanto|eso|esta razón)|además|sin embargo"
-    r"|asimismo",
+    r"|asimismo|no obstante|en su lugar",
     r"por exemplo|em (?:particular|geral|resumo|outras palavras|contrapartida|seguida)"
     r"|na prática|no entanto|para (?:isso|mais \w+[^,]*)|por (?:isso|esta razão)|portanto"
-    r"|além disso|assim|todavia|também",
+    r"|além disso|assim|todavia|também|em vez disso|não obstante",
 )
 _LINK = re.compile(rf"(?:{'|'.join(_LINKS)})\W*", re.IGNORECASE | re.DOTALL)
 _LINK_FIRST = re.compile(rf"(?:{'|'.join(_LINKS)}),\s+(?=\S)", re.IGNORECASE | re.DOTALL)

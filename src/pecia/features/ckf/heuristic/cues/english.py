@@ -149,7 +149,8 @@ CUES: CueLists = {
     CueKind.NEGATION: "not|doesn't|isn't|aren't|no|none|without|nor|neither|nobody|no one",
     CueKind.SUBSTITUTE: "rather than|instead of",
     CueKind.IDIOM: (
-        "at once|once per|once every|once more|more than once|at least once|provided by"
+        "may or may not"
+        "|at once|once per|once every|once more|more than once|at least once|provided by"
         "|provided in|provided with|provided under|provided for|provided at|provided on|provided as"
         "|as provided|expressly provided|otherwise provided|is provided|are provided|was provided"
         "|were provided|be provided|in may|of may|since may"

@@ -114,7 +114,7 @@ CUES: CueLists = {
     CueKind.CASE: "pendant|durant|tandis que",
     CueKind.NEGATION: "ne|n'est pas|n'|pas|sans|ni|aucun|aucune|nul|personne ne",
     CueKind.SUBSTITUTE: "au lieu de|plutôt que",
-    CueKind.IDIOM: "une fois par|plus d'une fois|à la fois",
+    CueKind.IDIOM: "en tant que|une fois par|plus d'une fois|à la fois",
 }
 
 # Nouns by which a text names what a part is; they say so of it, but cut no sentence.

@@ -76,7 +76,9 @@ CUES: CueLists = {
         "|durante|até o dia|retroativo|retroativamente|expira|prazo|anteriormente|no mais tardar"
     ),
     CueKind.CAUSE: (
-        "porque|por causa de|devido a|devido ao|devido à|pois|já que|visto que|em razão de|graças a"
+        "por causa da|por causa do|por causa das|por causa dos"
+        "|porque|por causa de|devido a|devido ao|devido à|pois|já que|visto que|em razão de"
+        "|graças a"
     ),
     CueKind.RESULT: (
         "portanto|logo|assim|por isso|por conseguinte|consequentemente|leva a|levam a|resulta em"

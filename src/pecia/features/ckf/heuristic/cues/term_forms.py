@@ -47,8 +47,14 @@ SENSE_MEANS = re.compile(
     re.IGNORECASE,
 )
 # An entry of a German statute: `Einführer jede … Person, die …`, `Einfuhr die erstmalige …`
+# A German entry begins with its term, not with a clause: `Wenn Du ein …`, `Ist die …`
+_NO_TERM = (
+    r"(?!(?:wenn|falls|sofern|sobald|solange|soweit|bevor|nachdem|um|bei|für|mit|im?|am|zu[mr]?|ist"
+    r"|sind|hat|haben|kann|können|muss|müssen|soll\w*|wird|werden|bitte)\s)"
+)
 BARE_TERM_FIRST = re.compile(
     LABEL
+    + _NO_TERM
     + r"((?:[^\s,;:.()]+\s+){1,4}?)(?=(?:jede[rsn]?|eine?[rsnm]?|d(?:er|ie|as)|alle|diejenigen?"
     r"|solche|natürliche|juristische)\s)",
     re.IGNORECASE,

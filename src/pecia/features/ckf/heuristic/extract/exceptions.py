@@ -11,7 +11,7 @@ from pecia.features.ckf.heuristic.candidate import (
 )
 from pecia.features.ckf.heuristic.cues.grammar import Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
-from pecia.features.ckf.heuristic.parse.clauses import split_exception, trim_clause
+from pecia.features.ckf.heuristic.parse.clauses import Clauses, split_exception, trim_clause
 from pecia.features.ckf.heuristic.parse.text import Sentence, TextSection
 from pecia.kernel.errors import Json
 
@@ -51,7 +51,7 @@ class RuleHistory:
         """The exception stated by a sentence, linked to the rule it changes."""
         target = self.find_changed_rule(line)
         clauses = split_exception(line, self._grammar)
-        if clauses and " " in clauses.opened and len(clauses.main.split()) >= MIN_RULE_WORDS:
+        if clauses and _is_specific(clauses):
             fields: dict[str, Json] = {
                 "general_rule": clauses.main,
                 "exception_case": clauses.opened,
@@ -100,6 +100,12 @@ class RuleHistory:
         found = set(_CONTENT.findall(line.text.lower())) - self._grammar.function_words
         # Stripping the plural ending is enough to match `quote` with `quotes`.
         return frozenset(it.rstrip("s") or it for it in found)
+
+
+def _is_specific(clauses: Clauses) -> bool:
+    """Whether the sentence was surely cut, into a case and a rule that names something."""
+    long = " " in clauses.opened and len(clauses.main.split()) >= MIN_RULE_WORDS
+    return clauses.certain and long
 
 
 def _statement_text(line: Sentence) -> str:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from pecia.features.ckf.heuristic.candidate import ItemCandidate, verbatim_candidate
 from pecia.features.ckf.heuristic.cues.connectives import lacks_number
-from pecia.features.ckf.heuristic.cues.grammar import Grammar
+from pecia.features.ckf.heuristic.cues.grammar import Cue, Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.cues.openers import WEAK_PROHIBITIONS, opens_clause
 from pecia.features.ckf.heuristic.cues.signs import PAST
 from pecia.features.ckf.heuristic.parse.clauses import (
     Clauses,
@@ -139,7 +140,7 @@ def _if_then(split: SplitSentence) -> ItemCandidate | None:
     fields: dict[str, Json] = {"if": found.opened, "then": found.main}
     if split.cause and CueKind.CAUSE in split.line.own:
         fields["because"] = split.cause.opened
-    return verbatim_candidate("if_then_rules", split.line, fields)
+    return verbatim_candidate("if_then_rules", split.line, fields, certain=found.certain)
 
 
 def _decision(split: SplitSentence) -> ItemCandidate | None:
@@ -153,7 +154,7 @@ def _decision(split: SplitSentence) -> ItemCandidate | None:
         return None
     fields: dict[str, Json] = {"condition": found.opened, "decision": found.main}
     fields |= _limits(split)
-    return verbatim_candidate("decision_rules", line, fields)
+    return verbatim_candidate("decision_rules", line, fields, certain=found.certain)
 
 
 def _around_limit(split: SplitSentence) -> Clauses | None:
@@ -161,7 +162,13 @@ def _around_limit(split: SplitSentence) -> Clauses | None:
     line = split.line
     cue = line.first(CueKind.TEMPORAL, CueKind.SCOPE, CueKind.PRECONDITION)
     places = [it for it in (cue.start if cue else None, line.time) if it is not None]
-    return extract_limit_phrase(line, min(places, default=line.span.start), split.grammar)
+    place = min(places, default=line.span.start)
+    if cue and cue.start == place:
+        opens = opens_clause(cue)
+    else:
+        # A period begins with its preposition: `within one hour`; a bare date does not.
+        opens = bool(places) and not line.text[place - line.span.start :][:1].isdecimal()
+    return extract_limit_phrase(line, place, split.grammar, opens=opens)
 
 
 def _limits(split: SplitSentence) -> dict[str, Json]:
@@ -181,10 +188,16 @@ def _limits(split: SplitSentence) -> dict[str, Json]:
     return found
 
 
+def _is_cut(split: SplitSentence) -> bool:
+    """Whether a rule with a condition was surely made of the sentence, so it is not told whole."""
+    found = split.condition or _around_limit(split)
+    return found is None or found.certain
+
+
 def _principle(split: SplitSentence) -> ItemCandidate | None:
     line = split.line
-    conditional = not split.kinds.isdisjoint(_CONDITIONAL)
-    if CueKind.OBLIGATION not in line.own or conditional or split.phrase:
+    conditional = not split.kinds.isdisjoint(_CONDITIONAL) or split.phrase is not None
+    if CueKind.OBLIGATION not in line.own or (conditional and _is_cut(split)):
         return None
     return ItemCandidate("principles", line.text, {"statement": trim_clause(line.text)}, (line,))
 
@@ -198,7 +211,24 @@ def _anti_pattern(split: SplitSentence) -> ItemCandidate:
         )
     if cue := line.first(CueKind.CONTRAST):
         fields["replacement_behavior"] = trim_clause(line.text[cue.start - line.span.start :])
-    return ItemCandidate("anti_patterns", line.text, fields, (line,))
+    own = [it for it in line.cues if CueKind.PROHIBITION in it.kinds]
+    certain = not own or any(_forbids(split, it) for it in own)
+    return ItemCandidate("anti_patterns", line.text, fields, (line,), certain=certain)
+
+
+def _forbids(split: SplitSentence, cue: Cue) -> bool:
+    """Whether a cue forbids: not in a condition, nor what a thing is told not to do."""
+    line, at = split.line, cue.start - split.line.span.start
+    if split.condition:
+        start = line.text.find(split.condition.opened)
+        if start <= at < start + len(split.condition.opened):
+            return False
+    if cue.words not in WEAK_PROHIBITIONS or CueKind.OBLIGATION in line.own:
+        return True
+    before = line.text[:at].rstrip(" \t\r\n*_>\"'“(")
+    if not before or before[-1] in ";:—–" or before.split()[-1].lower() in _GOES_ON:
+        return True
+    return before[-1] == "," and bool(split.condition or split.phrase)
 
 
 def _heuristic(split: SplitSentence) -> ItemCandidate:
@@ -206,7 +236,10 @@ def _heuristic(split: SplitSentence) -> ItemCandidate:
     trigger = found.opened if found else make_short_name(split.line.text)
     action = found.main if found else trim_clause(split.line.text)
     return verbatim_candidate(
-        "heuristics", split.line, {"trigger": trigger, "recommended_action": action}
+        "heuristics",
+        split.line,
+        {"trigger": trigger, "recommended_action": action},
+        certain=not found or found.certain,
     )
 
 
@@ -228,7 +261,10 @@ def _cause(split: SplitSentence) -> ItemCandidate | None:
     if not found:
         return None
     return verbatim_candidate(
-        "causal_chains", split.line, {"cause": found.opened, "effect": found.main}
+        "causal_chains",
+        split.line,
+        {"cause": found.opened, "effect": found.main},
+        certain=found.certain,
     )
 
 
@@ -241,6 +277,9 @@ def _model(split: SplitSentence) -> ItemCandidate:
 
 
 _WORD = re.compile(r"[^\W\d_]+")
+# Before `do not` an instruction goes on with them.
+_GOES_ON_WORDS = "please and or but so then always bitte und oder et ou y o e"
+_GOES_ON = frozenset(_GOES_ON_WORDS.split())
 DUTY_KINDS = (CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION)
 _CONDITIONAL = (CueKind.CONDITION, CueKind.PRECONDITION, CueKind.SCOPE, CueKind.TEMPORAL)
 _TAGS = (

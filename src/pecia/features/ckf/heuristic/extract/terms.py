@@ -52,7 +52,7 @@ def extract_concepts(parsed: ParsedText, estimate: KindEstimate) -> list[ItemCan
 def _names_a_term(label: str, parsed: ParsedText) -> bool:
     """Not one function word, and not what a thing is denied to be: `X is not a Y`."""
     words = label.lower().split()
-    one = len(words) == 1 and words[0] in parsed.grammar.stopwords
+    one = len(words) == 1 and (words[0] in parsed.grammar.stopwords or words[0] in _POINTERS)
     return not one and words[-1] not in _DENIALS
 
 
@@ -186,6 +186,9 @@ _NAME = re.compile(
 )
 _ENTRIES = (HEADWORD, ENTRY_BELOW, ENTRY_BESIDE)
 _LINKED_TERM = re.compile(r"(?:[^\W\d_]{1,4}\s)?\[([^\]\n]{2,60})\]\(")
+# They point at what was named before.
+_POINTING_WORDS = "former latter letztere ersterer erstere dernier premier último primero"
+_POINTERS = frozenset(_POINTING_WORDS.split())
 _DENIALS = frozenset({"not", "nicht", "kein", "keine", "ne", "n'", "no", "não"})
 _TERM_MARKS = " \"'“”‘’«»„*_`"
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9-]{1,9}")

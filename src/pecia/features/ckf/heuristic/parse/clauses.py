@@ -16,15 +16,26 @@ from pecia.features.ckf.heuristic.cues.connectives import (
 )
 from pecia.features.ckf.heuristic.cues.grammar import Cue, Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.cues.openers import opens_cause, opens_clause
+from pecia.features.ckf.heuristic.parse.cuts import (
+    begins_inside,
+    follows_clause,
+    is_reflexive,
+    is_whole,
+)
 from pecia.features.ckf.heuristic.parse.text import Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Clauses:
-    """The clause that the cue opens, and the main clause."""
+    """The clause that the cue opens, and the main clause.
+
+    Not `certain`: the sentence may be cut elsewhere than between two clauses.
+    """
 
     opened: str
     main: str
+    certain: bool = True
 
 
 def split_condition(line: Sentence, grammar: Grammar) -> Clauses | None:
@@ -33,9 +44,10 @@ def split_condition(line: Sentence, grammar: Grammar) -> Clauses | None:
     required = line.first(CueKind.PRECONDITION)
     if required and (_before_time(line, required) or _is_asked(line, required)):
         required = None
-    if required and _is_leading(line, required) and not (cue and _is_leading(line, cue)):
+    leads = cue is not None and _is_leading(line, cue, grammar)
+    if required and not leads and _is_leading(line, required, grammar):
         return _split_leading(line, required, grammar) or _split_at(line, cue or required, grammar)
-    if cue and _is_leading(line, cue):
+    if cue and leads:
         return _split_leading(line, cue, grammar) or _split_at(line, cue, grammar)
     if cue:
         return _split_at(line, cue, grammar)
@@ -52,6 +64,7 @@ def _first_condition(line: Sentence) -> Cue | None:
             if not it.names
             and CueKind.CONDITION in it.kinds
             and not asks_whether(line.text, _offset(line, it))
+            and not is_reflexive(it, line.text, _offset(line, it))
         ),
         None,
     )
@@ -67,26 +80,37 @@ def _is_asked(line: Sentence, cue: Cue) -> bool:
     )
 
 
-def extract_limit_phrase(line: Sentence, place: int, grammar: Grammar) -> Clauses | None:
+def extract_limit_phrase(
+    line: Sentence, place: int, grammar: Grammar, *, opens: bool
+) -> Clauses | None:
     """A limit at the start or end of the sentence, and the rest; else its subject and its duty.
 
-    In the middle of a sentence a limit cannot be cut out, so there the rule is split at its verb.
+    In the middle of a sentence a limit cannot be cut out, so there the rule is split at its verb,
+    and its subject is only possibly a condition. `opens`: a conjunction or preposition is there.
     """
     at = place - line.span.start
     comma = _first_comma(line.text, at)
     if at <= MAX_LEADING_CHARS:
         end = comma or _limit_end(line)
-        return _clauses(line.text[:end], line.text[end:], grammar) if end else None
+        certain = opens and comma is not None
+        return _leading_clauses(line.text[:end], line.text[end:], grammar, certain) if end else None
     if _VERB_FRAME.search(line.text) and not _VERB_FRAME.search(line.text[:at]):
         return None
     if comma is None and len(line.text[at:].split()) <= MAX_LIMIT_WORDS:
-        found = _clauses(line.text[at:], line.text[:at], grammar)
+        inside = grammar.language == "de" and _MODAL_FRAME.search(line.text) is not None
+        certain = opens and not inside and not _has_verb(line, at)
+        found = _clauses(line.text[at:], line.text[:at], grammar, certain)
         if found:
             return found
     verb = _first_verb(line)
     if verb is None:
-        return _clauses(line.text[at:], line.text[:at], grammar)
-    return _clauses(line.text[:verb], line.text[verb:], grammar)
+        return _clauses(line.text[at:], line.text[:at], grammar, certain=False)
+    return _clauses(line.text[:verb], line.text[verb:], grammar, certain=False)
+
+
+def _has_verb(line: Sentence, at: int) -> bool:
+    """Whether a verb of duty stands after an offset: the limit is then in front of its rule."""
+    return any(not it.kinds.isdisjoint(_VERBS) for it in line.cues if _offset(line, it) >= at)
 
 
 def split_order(line: Sentence, grammar: Grammar) -> tuple[str, str] | None:
@@ -131,7 +155,7 @@ def extract_opening_phrase(line: Sentence, grammar: Grammar) -> Clauses | None:
     end = _clause_end(line, word.end(), grammar)
     if end is None or end > MAX_PHRASE_CHARS or is_link(line.text[:end]):
         return None
-    return _clauses(line.text[:end], line.text[end:], grammar)
+    return _leading_clauses(line.text[:end], line.text[end:], grammar)
 
 
 def split_cause(line: Sentence, grammar: Grammar) -> Clauses | None:
@@ -141,12 +165,15 @@ def split_cause(line: Sentence, grammar: Grammar) -> Clauses | None:
         return None
     at, end = _offset(line, cue), cue.end - line.span.start
     before, after = line.text[:at], line.text[end:]
+    certain = opens_cause(cue, before)
     if CueKind.CAUSE in cue.kinds:
         if at <= MAX_LEADING_CHARS:
-            comma = _first_comma(line.text, end)
-            return _clauses(line.text[end:comma], line.text[comma:], grammar) if comma else None
-        return _clauses(after, before, grammar)
-    return _clauses(before, after, grammar)
+            comma = _clause_end(line, end, grammar)
+            if not comma:
+                return None
+            return _leading_clauses(line.text[end:comma], line.text[comma:], grammar, certain)
+        return _clauses(after, before, grammar, certain)
+    return _clauses(before, after, grammar, certain)
 
 
 def split_exception(line: Sentence, grammar: Grammar) -> Clauses | None:
@@ -155,7 +182,7 @@ def split_exception(line: Sentence, grammar: Grammar) -> Clauses | None:
     if not cue or _offset(line, cue) <= MAX_LEADING_CHARS:
         return None
     at = _offset(line, cue)
-    return _clauses(line.text[at:], line.text[:at], grammar)
+    return _clauses(line.text[at:], line.text[:at], grammar, opens_clause(cue))
 
 
 def cut_between_words(words: str, size: int) -> str:
@@ -172,7 +199,7 @@ def trim_clause(words: str) -> str:
 
 
 def _split_leading(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
-    end = _clause_end(line, cue.end - line.span.start, grammar)
+    end = _clause_end(line, _after_aside(line, cue.end - line.span.start), grammar)
     if end is None:
         return None
     start = _offset(line, cue) if _keeps_cue(cue, grammar) else cue.end - line.span.start
@@ -180,15 +207,32 @@ def _split_leading(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None
         start = _offset(line, cue)
     elif (lead := _leading_phrase(line, cue)) is not None:
         start = lead
-    return _clauses(line.text[start:end], line.text[end:], grammar)
+    return _leading_clauses(line.text[start:end], line.text[end:], grammar, opens_clause(cue))
+
+
+def _after_aside(line: Sentence, at: int) -> int:
+    """After an aside that follows a cue at once: `If, for any reason, …`"""
+    if line.text[at : at + 1] != ",":
+        return at
+    return (_first_comma(line.text, at + 1) or at) + 1
+
+
+def _leading_clauses(
+    opened: str, main: str, grammar: Grammar, certain: bool = True
+) -> Clauses | None:
+    """A leading clause; the main clause after it does not begin with an inner one."""
+    return _clauses(opened, main, grammar, certain and follows_clause(main, grammar.language))
 
 
 def _split_at(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
     """The text before the cue, back to the last semicolon, and the clause it opens."""
     at = _offset(line, cue)
     opened = cut_result(line.text[at if _keeps_cue(cue, grammar) else cue.end - line.span.start :])
-    near = _clauses(opened, line.text[_clause_start(line, at) : at], grammar)
-    return near or _clauses(opened, line.text[:at], grammar)
+    main = line.text[_clause_start(line, at) : at]
+    inside = begins_inside(main, grammar.language) and "," not in main.rstrip(" ,")
+    certain = opens_clause(cue) and not inside
+    near = _clauses(opened, main, grammar, certain)
+    return near or _clauses(opened, line.text[:at], grammar, certain)
 
 
 def _clause_start(line: Sentence, at: int) -> int:
@@ -206,16 +250,19 @@ def _before_time(line: Sentence, cue: Cue) -> bool:
     return CueKind.ORDER in cue.kinds and line.time is not None and 0 <= line.time - cue.end <= 6
 
 
-def _is_leading(line: Sentence, cue: Cue) -> bool:
+def _is_leading(line: Sentence, cue: Cue, grammar: Grammar) -> bool:
     at = _offset(line, cue)
     start = _clause_start(line, at)
-    return at - start <= MAX_LEADING_CHARS or _leads(line, start, at)
+    return at - start <= MAX_LEADING_CHARS or _leads(line, start, at, grammar)
 
 
-def _leads(line: Sentence, start: int, at: int) -> bool:
+def _leads(line: Sentence, start: int, at: int, grammar: Grammar) -> bool:
     """Whether only a phrase stands before: `In an election, if …`, `For example, if …`"""
     before = line.text[start:at].strip()
     if not before.endswith(",") or len(before) > MAX_LEAD_CHARS:
+        return False
+    first = _FIRST_WORD.match(before)
+    if not is_link(before) and not (first and first[0].lower() in grammar.openers):
         return False
     verbs = (_offset(line, it) for it in line.cues if not it.kinds.isdisjoint(_VERBS))
     return not any(start <= it < at for it in verbs) and before.count(",") == 1
@@ -237,7 +284,7 @@ def _offset(line: Sentence, cue: Cue) -> int:
 def _clause_end(line: Sentence, start: int, grammar: Grammar) -> int | None:
     """The comma that ends the leading clause: the last one before the main verb.
 
-    A comma before `and` or `or` continues a list, so it never ends the clause.
+    A comma before `and`, `or` or an inner clause never ends it.
     """
     commas = [it for it in _commas(line.text, start) if not _continues(line.text, it, grammar)]
     if not commas:
@@ -267,18 +314,22 @@ def _first_comma(text: str, start: int) -> int | None:
 
 
 def _continues(text: str, comma: int, grammar: Grammar) -> bool:
-    word = _FIRST_WORD.match(text[comma + 1 : comma + 24].lstrip())
+    following = text[comma + 1 : comma + 24].lstrip()
+    if not follows_clause(following, grammar.language):
+        return True
+    word = _FIRST_WORD.match(following)
     return word is not None and word[0].lower() in grammar.conjunctions
 
 
-def _clauses(opened: str, main: str, grammar: Grammar) -> Clauses | None:
+def _clauses(opened: str, main: str, grammar: Grammar, certain: bool = True) -> Clauses | None:
+    certain = certain and all(is_whole(it, grammar.language) for it in (opened, main))
     opened, main = strip_link(trim_clause(opened)), _strip_connectives(trim_clause(main), grammar)
     # A condition that lies inside its consequence was not split from it.
     if not opened or not main or opened in main or main in opened:
         return None
     if is_link(opened) or is_link(main) or ends_in_result(main):
         return None
-    return Clauses(opened, main)
+    return Clauses(opened, main, certain)
 
 
 def _strip_connectives(main: str, grammar: Grammar) -> str:
@@ -312,6 +363,11 @@ _MARK = re.compile(r"[()]|[,;](?=\s)")
 # The end of a German verb frame, as in `ist bis Freitag zu entrichten`: inside it nothing is cut.
 _VERB_FRAME = re.compile(
     r"\b(?:ist|sind|hat|haben)\b.{3,400}\b(?:zu \w{3,}(?:en|ern|eln)|\w{2,}zu\w{3,}en)\W*\Z",
+    re.DOTALL,
+)
+_MODAL_FRAME = re.compile(
+    r"\b(?:kann|können|darf|dürfen|muss|müssen|soll|sollen|sollte|sollten|wird|werden)\b"
+    r".{3,400}\b\w{2,}(?:en|ern|eln)\W*\Z",
     re.DOTALL,
 )
 _LAST_WORD = re.compile(r"(?<=\s)[^\W\d_]+\Z")
