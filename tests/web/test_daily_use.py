@@ -18,6 +18,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 READ = "#/read?source=wiki%3Ahandbook&key="
 
+DEEP = (
+    "# Deep\n\n"
+    + "> " * 30
+    + "quoted often\n\n"
+    + "\n".join("  " * it + f"- level {it}" for it in range(40))
+    + "\n"
+)
+"""Quoted mail and generated lists."""
+RIGHT_TO_LEFT = "# דוח שנתי\n\nזהו מסמך בעברית.\n\n| שם | ערך |\n|---|---|\n| א | 1 |\n"
+
 
 @pytest.fixture(scope="module")
 def handbook(
@@ -27,6 +37,8 @@ def handbook(
     folder = home / "handbook"
     shutil.copytree(ROOT / "examples/handbook", folder)
     _write_long(folder / "notes/long.md")
+    (folder / "notes/deep.md").write_text(DEEP, encoding="utf-8")
+    (folder / "notes/right-to-left.md").write_text(RIGHT_TO_LEFT, encoding="utf-8")
     manifest = f"handbook={folder}/cascade/manifest.json"
     words = ["start", str(folder)]
     for url in serve(installed, home, words, PECIA_CASCADE_MANIFESTS=manifest):
@@ -183,3 +195,45 @@ def test_the_list_of_tools_leads_to_each_toolset(handbook: LakeServer, page: Pag
     page.goto(f"{handbook.url}/api/v1/docs")
     page.get_by_role("navigation", name="Toolsets").get_by_role("link", name="wiki").click()
     expect(page.get_by_role("heading", name="wiki", exact=True)).to_be_in_viewport()
+
+
+def test_a_page_whose_name_is_typed_comes_before_texts_that_have_the_word(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page)
+    expect(page.get_by_role("heading", name="Recent documents")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("token")
+    expect(page.get_by_role("option").filter(has_text=".md").first).to_be_visible()
+    expect(page.get_by_role("option").first).to_have_text(re.compile(r"^\s*Tokens"))
+
+
+def test_a_token_is_made_by_the_enter_key(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/tokens")
+    page.get_by_role("button", name="Make a token").click()
+    page.get_by_label("What it is for").fill("a tablet")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("rowheader", name="a tablet")).to_be_visible()
+
+
+def test_words_in_bold_stay_in_their_sentence(handbook: LakeServer, page: Page) -> None:
+    handbook.open(page, "#/access?source=wiki%3Ahandbook")
+    expect(page.get_by_text("Seen by", exact=True)).to_have_css("display", "inline")
+
+
+def test_a_phone_shows_deep_quotations_and_lists_without_scrolling_sideways(
+    handbook: LakeServer, page: Page
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    handbook.open(page, f"{READ}notes%2Fdeep.md")
+    expect(page.get_by_text("level 39")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_columns_of_a_table_from_right_to_left_stand_apart(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page, f"{READ}notes%2Fright-to-left.md")
+    first = page.get_by_role("columnheader").first
+    expect(first).to_have_css("padding-left", "20px")
+    expect(first).to_have_css("padding-right", "0px")

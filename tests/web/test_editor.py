@@ -277,6 +277,28 @@ def test_who_writes_at_the_end_of_a_long_document_sees_that_it_was_renamed(
     until(lambda: True if server.read(f"{doc}.md").endswith("Typed. Kept here.") else None)
 
 
+def test_who_writes_while_somebody_else_renames_goes_on_under_the_new_name(
+    server: WikiServer, doc: str, page: Page
+) -> None:
+    here = open_editor(page, server, doc)
+    here.type_at_end("Typed.")
+    here.expect_stored()
+    server.agent("rename_document", docName=doc, newDocName=f"notes/{doc}")
+    # It is said for as long as it is so, however often the old address is tried again.
+    for _ in range(2):
+        page.wait_for_event("websocket")
+    expect(page.get_by_role("alert")).to_contain_text(f"It was renamed to notes/{doc}.")
+    here.type_at_end(" Kept here.")
+    server.agent(
+        "edit_document", docName=f"notes/{doc}", find="First line.", replace="Their first line."
+    )
+    page.get_by_role("button", name=f"Go on in notes/{doc}").click()
+    here.expect_stored()
+    expect(here.source).to_contain_text("Their first line.")
+    whole = f"{PLAN}Typed. Kept here.".replace("First", "Their first")
+    until(lambda: True if server.read(f"notes/{doc}.md") == whole else None)
+
+
 def test_a_link_by_title_is_no_dead_link_in_the_preview(
     server: WikiServer, doc: str, page: Page
 ) -> None:

@@ -9,6 +9,13 @@ const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif
 
 export const ACCEPTED = TYPES.join(",");
 
+const UPLOADING = "uploading-";
+
+/** What a document links to until the image is stored. */
+export function isUploading(target: string): boolean {
+  return /^uploading-[a-z0-9]+$/.test(target);
+}
+
 export interface ImageOptions {
   upload: Upload;
   onproblem: (error: unknown) => void;
@@ -37,7 +44,7 @@ export function images(options: ImageOptions): Extension {
 
 export async function insertImages(view: EditorView, files: File[], at: number, { upload, onproblem }: ImageOptions): Promise<void> {
   for (const file of files) {
-    const token = `![${alt(file.name)}](uploading-${Math.random().toString(36).slice(2, 8)})`;
+    const token = `![${alt(file.name)}](${UPLOADING}${Math.random().toString(36).slice(2, 8)})`;
     view.dispatch({ changes: { from: Math.min(at, view.state.doc.length), insert: token }, userEvent: "input.paste" });
     let text = "";
     try {

@@ -42,6 +42,8 @@ export interface LiveOptions {
   /** What is wrong where a browser only says that a socket could not be opened. */
   probe: () => Promise<Closure | null>;
   onstatus: (status: LiveStatus) => void;
+  /** What was typed at another address of the same document, as a Yjs update. */
+  carried?: Uint8Array;
 }
 
 export class LiveDocument {
@@ -78,6 +80,7 @@ export class LiveDocument {
     });
     window.addEventListener("online", this.wake);
     document.addEventListener("visibilitychange", this.wake);
+    if (options.carried) Y.applyUpdate(this.doc, options.carried);
     this.connect();
   }
 
@@ -120,6 +123,11 @@ export class LiveDocument {
     this.socket?.close(1000);
     this.socket = null;
     this.doc.destroy();
+  }
+
+  /** All that this tab has, to go on with at another address. */
+  state(): Uint8Array {
+    return Y.encodeStateAsUpdate(this.doc);
   }
 
   private changed(update: Uint8Array): void {

@@ -139,6 +139,17 @@ export function versions(at: Doc, offset = 0): Promise<{ entries: Version[]; tot
   return call("wiki/get_history", { space: at.space, docName: at.doc, limit: 100, offset });
 }
 
+/** The name that a document has now, if its last version says that it was renamed. */
+export async function renamedTo(at: Doc): Promise<string | null> {
+  const last = (await call<{ entries: Version[] }>("wiki/get_history", { space: at.space, docName: at.doc, limit: 1 })).entries[0];
+  const [, old = "", now = ""] = /^rename: (.+?) -> (.+?)(?: — |$)/.exec(last?.message ?? "") ?? [];
+  const isInside = old !== "" && at.doc.startsWith(`${old}/`);
+  const name = at.doc === old ? now : isInside ? now + at.doc.slice(old.length) : "";
+  if (!name) return null;
+  const beside = await documents(at.space, name.split("/").slice(0, -1).join("/"));
+  return beside.some((it) => it.docName === name) ? name : null;
+}
+
 export async function versionText(at: Doc, version: string): Promise<string> {
   return (await get<{ text: string }>("/wiki/version", { ...at, version })).text;
 }
