@@ -113,7 +113,7 @@ class CrawlProgress:
             last_moved, last_heard = moved, heard
             pages = [it["pages_read"] for it in found["underway"]]
             moved = (found["state"], found["seen"], found["read"], pages)
-            heard = (moved, [it["told_at"] for it in found["underway"]])
+            heard = (moved, [it["reported_at"] for it in found["underway"]])
             if heard != last_heard:
                 self.heard_at.append(now)
             if moved != last_moved:

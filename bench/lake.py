@@ -100,7 +100,7 @@ async def served(made: SearchBench, home: Path, known: Table) -> AsyncGenerator[
     )
     async with (
         app_module.open_app(settings, fetch=no_fetch, report=print) as app,
-        serve_http(app, port=0, annexes=[mount_mcp], instance="bench") as where,
+        serve_http(app, port=0, mounts=[mount_mcp], instance="bench") as where,
     ):
         freeze_gc()
         yield int(where.url.rpartition(":")[2])

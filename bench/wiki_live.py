@@ -244,7 +244,7 @@ async def serve(home: Path) -> None:
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
         owner = await app.authenticate(None, CONTEXT)
         await app.call(owner, "add_space", {"folder": str(folder)}, CONTEXT)  # pyright: ignore[reportArgumentType] - the owner of a local install
-        async with serve_http(app, port=0, annexes=(), instance="bench") as address:
+        async with serve_http(app, port=0, mounts=(), instance="bench") as address:
             print(address.url, flush=True)
             await anyio.to_thread.run_sync(sys.stdin.read)
 

@@ -30,7 +30,7 @@ gc.set_threshold(50_000, 20, 100)
 settings.register_profile("pecia", derandomize=not SOAK, print_blob=True)
 settings.load_profile("pecia")
 
-VISIT = RequestContext("test", client_ip="127.0.0.1", channel=Person())
+CONTEXT = RequestContext("test", client_ip="127.0.0.1", channel=Person())
 """How a test calls a tool: as a client whose person says yes where one is asked."""
 EVERY_SCOPE: list[Json] = ["pecia.search", "pecia.read", "pecia.write", "pecia.admin"]
 
@@ -61,7 +61,7 @@ class House:
 
     async def call(self, who: Caller, tool: str, /, **arguments: Json) -> dict[str, Any]:
         """The result of a tool, through the dispatcher."""
-        result = await self.app.call(who, tool, arguments, VISIT)
+        result = await self.app.call(who, tool, arguments, CONTEXT)
         return cast(dict[str, Any], result.structured)
 
 
@@ -114,14 +114,14 @@ async def house(
 async def with_callers(opening: AbstractAsyncContextManager[App]) -> AsyncGenerator[House]:
     """A house of that app, for the time of the block."""
     async with opening as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
-        await app.call(ana, "add_user", {"name": "bo"}, VISIT)
+        await app.call(ana, "add_user", {"name": "bo"}, CONTEXT)
         made = await app.call(
-            ana, "make_token", {"label": "test", "user": "bo", "scopes": EVERY_SCOPE}, VISIT
+            ana, "make_token", {"label": "test", "user": "bo", "scopes": EVERY_SCOPE}, CONTEXT
         )
         assert isinstance(made.structured, dict)
         token = str(made.structured["token"])
-        bo = await app.authenticate(token, VISIT)
+        bo = await app.authenticate(token, CONTEXT)
         assert isinstance(bo, Caller)
         yield House(app, ana, bo, token)

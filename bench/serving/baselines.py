@@ -52,10 +52,10 @@ async def ours(app: App, tools: list[Tool[Any, Any]], stack: AsyncExitStack) -> 
     """Pecia with HTTP, MCP, dispatcher and audit."""
     served = with_tools(app, tools)
     authenticator = HttpAuthenticator(served)
-    annex = mount_mcp(served, authenticator)
-    assert annex.lifespan is not None
-    await stack.enter_async_context(annex.lifespan())
-    return build_http_app(served, authenticator, [annex])
+    mount = mount_mcp(served, authenticator)
+    assert mount.lifespan is not None
+    await stack.enter_async_context(mount.lifespan())
+    return build_http_app(served, authenticator, [mount])
 
 
 async def bare(

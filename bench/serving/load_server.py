@@ -39,7 +39,7 @@ async def main(home: Path, users: int, files: int) -> None:
     ):
         tokens = await filled(app, users, files)
         tasks.start_soon(run_maintenance, app)
-        async with serve_http(app, host="127.0.0.1", port=0, annexes=[mount_mcp]) as where:
+        async with serve_http(app, host="127.0.0.1", port=0, mounts=[mount_mcp]) as where:
             freeze_gc()
             print(json.dumps([where.port, tokens]), flush=True)
             await anyio.to_thread.run_sync(sys.stdin.read)

@@ -21,7 +21,7 @@ async def pecia(port: int, tools: int) -> None:
         async with opened(Path(folder)) as app, anyio.create_task_group() as tasks:
             tasks.start_soon(run_maintenance, app)
             served = with_tools(app, bench_tools(tools))
-            async with serve_http(served, host="127.0.0.1", port=port, annexes=[mount_mcp]):
+            async with serve_http(served, host="127.0.0.1", port=port, mounts=[mount_mcp]):
                 await anyio.to_thread.run_sync(sys.stdin.read)
             tasks.cancel_scope.cancel()
 

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pecia.kernel.store.purge import PurgeTarget as PurgeTarget
     from pecia.kernel.store.queries import load_queries as load_queries
     from pecia.kernel.store.store import Store as Store
-    from pecia.kernel.store.transaction import Transaction as Transaction
+    from pecia.kernel.store.store import Transaction as Transaction
     from pecia.kernel.tool.call import Call as Call
     from pecia.kernel.tool.model import CitedOutput as CitedOutput
     from pecia.kernel.tool.model import Input as Input
@@ -140,8 +140,7 @@ _MODULES = {
     "pecia.kernel.settings.model": ("SettingsSection", "setting"),
     "pecia.kernel.store.purge": ("PurgeTarget",),
     "pecia.kernel.store.queries": ("load_queries",),
-    "pecia.kernel.store.store": ("Store",),
-    "pecia.kernel.store.transaction": ("Transaction",),
+    "pecia.kernel.store.store": ("Store", "Transaction"),
     "pecia.kernel.tool.call": ("Call",),
     "pecia.kernel.tool.model": (
         "CitedOutput",

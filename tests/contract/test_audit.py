@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def pecia(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Pecia]:
-    async with open_pecia(database, tmp_path / "home", rooms=[Probe().room()]) as served:
+    async with open_pecia(database, tmp_path / "home", features=[Probe().feature()]) as served:
         yield served
 
 
@@ -53,7 +53,7 @@ async def test_a_row_says_who_called_what_with_what_from_where_and_when(pecia: P
     assert row["tenant_id"] is not None
     assert row["arguments"] == {"text": "hello", "count": 5}
     assert (row["status"], row["code"]) == ("ok", None)
-    assert (row["door"], row["client_ip"]) == ("http", "127.0.0.1")
+    assert (row["interface"], row["client_ip"]) == ("http", "127.0.0.1")
     assert before <= row["at"] <= datetime.now(UTC)
     assert row["duration_us"] >= 0
 

@@ -198,7 +198,7 @@ async def test_without_the_scope_of_a_tool_it_does_not_run(
     database: DatabaseLogins, tmp_path: Path
 ) -> None:
     probe = Probe()
-    async with open_pecia(database, tmp_path / "home", rooms=[probe.room()]) as pecia:
+    async with open_pecia(database, tmp_path / "home", features=[probe.feature()]) as pecia:
         weak = bearing(await pecia.token("north", "ana", ["pecia.read"]))
         response = await pecia.call("probe/write", headers=weak)
         metadata = f"{pecia.url}/.well-known/oauth-protected-resource/api/v1"

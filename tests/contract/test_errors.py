@@ -195,7 +195,7 @@ async def test_a_fault_of_ours_tells_nothing_of_the_inside(pecia: Pecia) -> None
 @pytest.mark.parametrize(
     ("kind", "code"), [(NotAgentSettable, "NOT_AGENT_SETTABLE"), (MixedScope, "MIXED_SCOPE")]
 )
-async def test_every_door_names_the_field_of_a_setting_that_may_not_be_changed(
+async def test_every_interface_names_the_field_of_a_setting_that_may_not_be_changed(
     database: DatabaseLogins,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -204,7 +204,7 @@ async def test_every_door_names_the_field_of_a_setting_that_may_not_be_changed(
 ) -> None:
     probe = Probe(failure=fails_with(kind))
     async with open_pecia(
-        database, tmp_path / "home", rooms=[probe.room()], annexes=[mount_mcp]
+        database, tmp_path / "home", features=[probe.feature()], mounts=[mount_mcp]
     ) as pecia:
         over_http = (await pecia.call("probe/fail")).json()
         call: dict[str, object] = {"name": "probe__fail", "arguments": {}}

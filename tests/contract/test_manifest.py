@@ -26,7 +26,7 @@ KEPT = "lake.trim.invisible"
 LATER = "ckf.compile.needs_no_key"
 PROMISES = [
     Promise("klake", KEPT, Requirement(3, "Hidden files are absent.")),
-    Promise("ckf", LATER, Requirement(151, "No key is asked for.", deferred="the ckf room")),
+    Promise("ckf", LATER, Requirement(151, "No key is asked for.", deferred="the ckf feature")),
 ]
 CLAIMS = [
     Claim("contract/test_lake.py", "test_a_hidden_file_is_absent", (KEPT,)),
@@ -49,8 +49,8 @@ def test_a_good_example_draws_no_complaint(check: Check) -> None:
 
 
 def test_every_reference_is_read() -> None:
-    rooms = {promise.id.split(".")[0] for promise in every_promise()}
-    assert {"lake", "ckf", "wiki", "cascade", "memory"} <= rooms
+    features = {promise.id.split(".")[0] for promise in every_promise()}
+    assert {"lake", "ckf", "wiki", "cascade", "memory"} <= features
 
 
 def test_a_promise_with_neither_test_nor_reason_is_a_complaint() -> None:
@@ -63,7 +63,7 @@ def test_a_blank_reason_is_no_reason() -> None:
 
 
 def test_a_deferred_promise_that_a_test_proves_is_a_complaint() -> None:
-    claim = Claim("rooms/test_ckf.py", "test_no_key_is_asked_for", (LATER,))
+    claim = Claim("features/test_ckf.py", "test_no_key_is_asked_for", (LATER,))
     assert _names(proved_but_deferred(PROMISES, [claim]), LATER)
 
 
@@ -124,18 +124,18 @@ def test_a_key_written_twice_is_read_twice() -> None:
     ],
 )
 def test_a_mark_is_read_wherever_pytest_takes_one(source: str) -> None:
-    assert claims_in("rooms/test_it.py", source) == [
-        Claim("rooms/test_it.py", "test_it", ("a.b.c", "a.b.d"))
+    assert claims_in("features/test_it.py", source) == [
+        Claim("features/test_it.py", "test_it", ("a.b.c", "a.b.d"))
     ]
 
 
 def test_a_mark_whose_id_is_computed_claims_nothing_known() -> None:
-    [claim] = claims_in("rooms/test_it.py", "@requirement(*IDS)\ndef test_it(): ...")
+    [claim] = claims_in("features/test_it.py", "@requirement(*IDS)\ndef test_it(): ...")
     assert _names(unknown_ids(PROMISES, [claim]), "*IDS")
 
 
 def test_only_tests_claim() -> None:
-    assert claims_in("rooms/test_it.py", '@requirement("a.b.c")\ndef build(): ...') == []
+    assert claims_in("features/test_it.py", '@requirement("a.b.c")\ndef build(): ...') == []
 
 
 def _names(complaints: list[str], what: str) -> bool:

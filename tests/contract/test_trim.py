@@ -13,7 +13,7 @@ from pecia.kernel.corpus.catalog.texts import put as put_text
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.contract.requirement import requirement
 from tests.interfaces.tenant_server import Pecia, bearing, open_pecia
 
@@ -37,7 +37,7 @@ async def pecia(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Peci
 
 
 async def put(pecia: Pecia, token: str, *keys: str) -> None:
-    who = await pecia.app.authenticate(token, VISIT)
+    who = await pecia.app.authenticate(token, CONTEXT)
     assert isinstance(who, Caller)
     trace = AuditRecord(uuid4(), "test", "test", who.tenant_id, who.user_id, who.credential_id)
     async with pecia.app.store.writing(who, trace) as tx:
@@ -92,7 +92,7 @@ async def test_a_file_without_a_grant_shows_nothing_though_its_source_does(pecia
 
 @requirement("lake.trim.tenant")
 async def test_another_tenants_rows_are_not_there_even_without_a_filter(pecia: Pecia) -> None:
-    who = await pecia.app.authenticate(pecia.tokens["north", "ana"], VISIT)
+    who = await pecia.app.authenticate(pecia.tokens["north", "ana"], CONTEXT)
     assert isinstance(who, Caller)
     async with pecia.app.store.reading(who) as tx:
         tenants = await tx.fetch_all("SELECT DISTINCT tenant_id FROM kernel.source")

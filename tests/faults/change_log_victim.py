@@ -28,8 +28,7 @@ from pecia.kernel.jobs.worker import run_worker
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
 from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.cluster import DatabaseLogins
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from tests.faults.victim import Trap, say
 from tests.unit.kernel.corpus.corpus_fixture import SOURCE, plain
 

@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from pecia.app.app import App
 from pecia.interfaces.http.server import serve_http
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.faults.wiki_live_victim import POINTS, open_here
 from tests.features.wiki.live_editor import LiveEditor, at
 from tests.soak import SOAK, record
@@ -133,12 +133,12 @@ def counted(text: str) -> Counter[str]:
 async def come_back(app: App, url: str, hand: LiveEditor) -> None:
     """Connect again, as editors do until they are let in: a server that was killed may have left
     the history locked for a few seconds."""
-    ana = await app.authenticate(None, VISIT)
+    ana = await app.authenticate(None, CONTEXT)
     with anyio.fail_after(60):
         while True:
             try:
                 async with at(url, "words", "notes", hand=hand):
-                    await app.call(ana, "wiki.read_document", {"path": "words.md"}, VISIT)
+                    await app.call(ana, "wiki.read_document", {"path": "words.md"}, CONTEXT)
             except InvalidHandshake:
                 await anyio.sleep(0.1)
             except ExceptionGroup as group:
@@ -168,8 +168,8 @@ async def test_every_word_that_was_stored_survives_a_kill_and_none_is_doubled(
     file = folder / "words.md"
     file.write_text(TITLE + END, encoding="utf-8")
     async with open_here(database, home) as app:
-        ana = await app.authenticate(None, VISIT)
-        await app.call(ana, "add_space", {"folder": str(folder)}, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
+        await app.call(ana, "add_space", {"folder": str(folder)}, CONTEXT)
     hits: Counter[str] = Counter()
     hand, written = LiveEditor(), WriteLog()
     for point in POINTS * ROUNDS_A_POINT:
@@ -177,8 +177,8 @@ async def test_every_word_that_was_stored_survives_a_kill_and_none_is_doubled(
             await write_until_it_dies(hand, said[0].split()[1], written, dice)
         hits.update(line.split()[1] for line in said if line.startswith("hit "))
         async with open_here(database, home) as app:
-            ana = await app.authenticate(None, VISIT)
-            read = await app.call(ana, "wiki.read_document", {"path": "words.md"}, VISIT)
+            ana = await app.authenticate(None, CONTEXT)
+            read = await app.call(ana, "wiki.read_document", {"path": "words.md"}, CONTEXT)
         assert isinstance(read.structured, dict)
         found = counted(str(read.structured["content"]))
         assert written.stored <= set(found), (seed, point)

@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from pecia.interfaces.http.server import serve_http
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.faults.test_wiki_live import victim
 from tests.faults.wiki_live_victim import POINTS as OURS
 from tests.faults.wiki_live_victim import PROGRAM_POINTS, open_here
@@ -152,8 +152,8 @@ async def _make_live(database: DatabaseLogins, home: Path, folder: Path, hand: L
         open_here(database, home) as app,
         serve_http(app, port=0, instance="before") as where,
     ):
-        ana = await app.authenticate(None, VISIT)
-        await app.call(ana, "add_space", {"folder": str(folder)}, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
+        await app.call(ana, "add_space", {"folder": str(folder)}, CONTEXT)
         async with at(where.url, "words", "notes", hand=hand):
             await hand.until_text(lambda text: text == BEGIN)
 
@@ -168,10 +168,10 @@ async def _quiet(
         at(where.url, "words", "notes", hand=hands[0]) as one,
         at(where.url, "words", "notes", hand=hands[1]) as two,
     ):
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         with anyio.fail_after(PATIENCE_S):
             while True:
-                await app.call(ana, "wiki.read_document", {"path": "words.md"}, VISIT)
+                await app.call(ana, "wiki.read_document", {"path": "words.md"}, CONTEXT)
                 body = await anyio.Path(file).read_bytes()
                 if {one.text, two.text} == {body.decode()} and not _copies(file):
                     return one.text

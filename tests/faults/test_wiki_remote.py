@@ -27,7 +27,7 @@ from pecia.kernel.errors import Json
 from pecia.kernel.feature import find_service
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import Cluster, DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.database import fresh_database
 from tests.faults.wiki_live_victim import open_here
 from tests.faults.wiki_remote_victim import POINTS, PULL_POINTS, PUSH_POINTS, no_progress
@@ -106,7 +106,7 @@ class Replica:
         return self.folder.name
 
     async def call(self, tool: str, **asked: Json) -> dict[str, Any]:
-        done = await self.node.app.call(self.node.ana, tool, asked, VISIT)
+        done = await self.node.app.call(self.node.ana, tool, asked, CONTEXT)
         assert isinstance(done.structured, dict)
         return done.structured
 
@@ -261,7 +261,7 @@ def two_databases(cluster: Cluster, template: str) -> Iterator[tuple[DatabaseLog
 @asynccontextmanager
 async def open_node(logins: DatabaseLogins, home: Path) -> AsyncGenerator[Node]:
     async with open_here(logins, home) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
         node = Node(app, ana, logins, home)
         try:

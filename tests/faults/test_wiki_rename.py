@@ -13,7 +13,7 @@ import pytest
 from pecia.app.app import App
 from pecia.kernel.errors import Json
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.faults.wiki_live_victim import open_here
 from tests.faults.wiki_write_victim import AFTER_COMMIT
 from tests.soak import SOAK
@@ -158,8 +158,8 @@ async def test_a_hand_edit_survives_the_recovery_of_a_rename(
         (folder / path).write_text(text, encoding="utf-8")
     shutil.copytree(folder, kept)
     async with open_here(database, home) as app:
-        ana = await app.authenticate(None, VISIT)
-        await app.call(ana, "add_space", {"folder": str(folder)}, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
+        await app.call(ana, "add_space", {"folder": str(folder)}, CONTEXT)
         await recover(app)
     for point, hit in POINTS:
         put(kept, folder)
@@ -226,8 +226,8 @@ def put(what: Path, where: Path) -> None:
 
 async def recover(app: App) -> None:
     """Any call looks at the space, and so mends it first."""
-    ana = await app.authenticate(None, VISIT)
-    await app.call(ana, "wiki.list_documents", {"space": "notes"}, VISIT)
+    ana = await app.authenticate(None, CONTEXT)
+    await app.call(ana, "wiki.list_documents", {"space": "notes"}, CONTEXT)
 
 
 async def kill_at(

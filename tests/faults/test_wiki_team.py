@@ -16,7 +16,7 @@ import pytest
 from pecia.app.app import App
 from pecia.interfaces.http.server import serve_http
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.faults.test_wiki_live import kill, victim
 from tests.faults.wiki_live_victim import POINTS as OURS
 from tests.faults.wiki_live_victim import PROGRAM_POINTS, SUGGESTION_POINTS, open_here
@@ -183,8 +183,8 @@ def make_documents(folder: Path) -> list[WikiDocumentLog]:
 async def begin(team: WikiTeam, home: TeamHome) -> None:
     """All editors have the documents open before programs write them."""
     async with home.serve() as app:
-        ana = await app.authenticate(None, VISIT)
-        await app.call(ana, "add_space", {"folder": str(team.folder)}, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
+        await app.call(ana, "add_space", {"folder": str(team.folder)}, CONTEXT)
         for it in team.documents:
             for name in it.editors:
                 await team.editors.do("open", name=name, room=it.name)

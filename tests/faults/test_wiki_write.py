@@ -29,7 +29,7 @@ from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.errors import Json, Unavailable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.faults.wiki_live_victim import open_here
 from tests.faults.wiki_write_victim import (
     AFTER_COMMIT,
@@ -76,7 +76,7 @@ class World:
         for path, text in FILES.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
-        await self.app.call(self.ana, "add_space", {"folder": str(folder)}, VISIT)
+        await self.app.call(self.ana, "add_space", {"folder": str(folder)}, CONTEXT)
         space = SpaceOf(self, folder)
         # Every document has a version.
         await space.call("wiki.save_version", message="begin")
@@ -90,7 +90,7 @@ class SpaceOf:
 
     async def call(self, tool: str, **arguments: Json) -> dict[str, Any]:
         asked = {"space": self.folder.name, **arguments}
-        done = await self.world.app.call(self.world.ana, tool, asked, VISIT)
+        done = await self.world.app.call(self.world.ana, tool, asked, CONTEXT)
         assert isinstance(done.structured, dict)
         return done.structured
 
@@ -255,7 +255,7 @@ async def lay_out(
 @asynccontextmanager
 async def open_world(logins: DatabaseLogins, below: Path) -> AsyncGenerator[World]:
     async with open_here(logins, below / "home") as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
         yield World(app, ana, below)
 

@@ -21,7 +21,7 @@ from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.audit.spool import AuditSpool, SpoolSegment
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, house_flags, no_fetch
 
 POINTS = (
     "before_begin",
@@ -106,10 +106,10 @@ async def write_until_killed(logins: DatabaseLogins, home: Path, start: int) -> 
     opened = open_app(settings, fetch=no_fetch, report=lambda _: None)
     async with opened as app, anyio.create_task_group() as group:
         group.start_soon(run_maintenance, app)
-        owner = await app.authenticate(None, VISIT)
+        owner = await app.authenticate(None, CONTEXT)
         for count in range(start, start + 10_000):
             say("begun", f"g{count}")
-            await app.call(owner, "add_group", {"name": f"g{count}"}, VISIT)
+            await app.call(owner, "add_group", {"name": f"g{count}"}, CONTEXT)
             say("acked", f"g{count}")
             if count % 5 == 0:
                 await app.audit_log.drain()

@@ -28,7 +28,7 @@ from pecia.kernel.errors import PeciaError
 from pecia.kernel.feature import find_service
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.faults.victim import Trap, around_async, say
 from tests.faults.wiki_live_victim import open_here
 
@@ -76,7 +76,7 @@ async def sync_until_killed(trap: SyncTrap) -> None:
     given = orjson.loads(sys.stdin.buffer.readline())
     logins = DatabaseLogins(given["owner"], given["app"], given["system"])
     async with open_here(logins, Path(given["home"])) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
         while line := await run_sync(sys.stdin.buffer.readline):
             asked = orjson.loads(line)

@@ -24,7 +24,7 @@ from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.storage import disk, journal
 from pecia.kernel.errors import PeciaError, StorageFull
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.faults.victim import Trap, around_async, say
 from tests.faults.wiki_live_victim import open_here
 
@@ -138,9 +138,9 @@ def logins_of(given: dict[str, Any]) -> DatabaseLogins:
 
 async def write(given: dict[str, Any]) -> None:
     async with open_here(logins_of(given), Path(given["home"])) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         try:
-            await app.call(ana, given["tool"], given["arguments"], VISIT)
+            await app.call(ana, given["tool"], given["arguments"], CONTEXT)
         except PeciaError as error:
             say("refused", error.code.name)
         else:

@@ -57,8 +57,8 @@ class CascadeClient:
     dispatcher: Dispatcher
 
     async def result(self, tool: str, who: Caller | None = None, **arguments: Json) -> ToolResult:
-        room = cascade_feature(self.cascades)
-        view = feature_view(room.tools, room.name)
+        feature = cascade_feature(self.cascades)
+        view = feature_view(feature.tools, feature.name)
         return await self.dispatcher.call(
             who or caller(), view, tool, arguments, RequestContext("test")
         )

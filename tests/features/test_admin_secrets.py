@@ -10,7 +10,7 @@ from pecia.features.admin.tools.secrets import RESEAL_BATCH, secret_identity
 from pecia.kernel.errors import Forbidden, NotFound, Unprocessable
 from pecia.kernel.secrets import key_file
 from pecia.kernel.secrets.keyring import Purpose, SealedSecret
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 
 pytestmark = pytest.mark.anyio
 
@@ -126,7 +126,7 @@ async def test_more_secrets_than_one_batch_are_all_sealed_again(
         await set_secret(house, f"s{number}")
     done = await rotate_keys(operating, key_path, Purpose.SOURCE, retire=True)
     assert done.resealed == RESEAL_BATCH + 1
-    listed = await house.app.call(house.ana, "list_secrets", {"limit": 200}, VISIT)
+    listed = await house.app.call(house.ana, "list_secrets", {"limit": 200}, CONTEXT)
     assert {it["key_id"] for it in listed.structured["secrets"]} == {done.key_id}  # type: ignore[index]
 
 
@@ -136,9 +136,10 @@ async def test_a_rotation_is_written_down(
     await rotate_keys(operating, key_path, Purpose.UPSTREAM, retire=False)
     async with house.app.store.system() as tx:
         rows = await tx.fetch_all(
-            "SELECT tool, door, status, arguments FROM kernel.audit WHERE tool = 'secret.rotate'"
+            "SELECT tool, interface, status, arguments FROM kernel.audit"
+            " WHERE tool = 'secret.rotate'"
         )
-    assert [(it["tool"], it["door"], it["status"]) for it in rows] == [
+    assert [(it["tool"], it["interface"], it["status"]) for it in rows] == [
         ("secret.rotate", "cli", "ok")
     ]
     assert rows[0]["arguments"]["operator"] == "ana"

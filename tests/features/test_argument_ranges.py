@@ -11,7 +11,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import ForeignTool, ToolResult
 from pecia.kernel.tool.validate import input_schema
 from pecia.kernel.tool.view import combine_tools
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +42,7 @@ async def test_every_argument_outside_its_range_is_named_with_the_range(house: H
 
 async def refusal(house: House, tool: str, arguments: Mapping[str, Json]) -> dict[str, Any]:
     with pytest.raises(PeciaError) as refused:
-        await house.app.call(house.ana, tool, arguments, VISIT)
+        await house.app.call(house.ana, tool, arguments, CONTEXT)
     assert refused.type is not OutOfRange or refused.value.fields["field"]
     return dict(refused.value.payload())
 
@@ -124,6 +124,6 @@ async def test_the_argument_of_another_servers_tool_is_named_with_its_range(hous
     ]
     for wrong, field, low, high in refusals:
         with pytest.raises(OutOfRange) as refused:
-            await house.app.call(house.ana, "far", {"in": wrong}, VISIT, view)
+            await house.app.call(house.ana, "far", {"in": wrong}, CONTEXT, view)
         error = refused.value.payload()
         assert (error["field"], error["min"], error["max"]) == (field, low, high)

@@ -1,4 +1,4 @@
-"""The audit trail between the spool and its table: one row a call, whatever came between."""
+"""The audit log between the spool and its table: one row a call, whatever came between."""
 
 import os
 import resource
@@ -101,7 +101,7 @@ async def test_an_interrupted_call_whose_write_committed_stays_ok(
     assert [it["status"] for it in await rows(house)] == ["ok"]
 
 
-async def test_arguments_the_database_cannot_hold_do_not_stop_the_trail(house: House) -> None:
+async def test_arguments_the_database_cannot_hold_do_not_stop_the_audit_log(house: House) -> None:
     for arguments in ({"text": "a\x00b"}, {"text": "\ud800"}, {"te\x00xt": 1}):
         call = trace(house, arguments=arguments)
         house.app.audit_log.spool.begin(call)
@@ -140,7 +140,7 @@ async def test_a_line_that_the_disk_cut_short_does_not_swallow_the_next(
         b'{"begin": "torn in the mid\n',
         b"[1, 2]\n",
         b"\xff\xfe garbage\n",
-        b'{"begin": "no uuid", "at": "never", "tool": "probe.audit", "door": "test"}\n',
+        b'{"begin": "no uuid", "at": "never", "tool": "probe.audit", "interface": "test"}\n',
     ],
 )
 async def test_a_damaged_line_keeps_neither_the_others_nor_a_start_waiting(

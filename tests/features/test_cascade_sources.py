@@ -20,7 +20,7 @@ from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from tests.compute import workers
-from tests.conftest import EVERY_SCOPE, VISIT, House, house_flags, no_fetch
+from tests.conftest import CONTEXT, EVERY_SCOPE, House, house_flags, no_fetch
 from tests.features.cascade_fixture import document, write_layers
 
 pytestmark = pytest.mark.anyio
@@ -35,14 +35,14 @@ async def opened(database: DatabaseLogins, tmp_path: Path, manifest: Path) -> As
     flags = house_flags(database, tmp_path / "home") | {"cascade.manifests": f"kb={manifest}"}
     settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
-        await app.call(ana, "add_user", {"name": "bo"}, VISIT)
+        await app.call(ana, "add_user", {"name": "bo"}, CONTEXT)
         asked = {"label": "test", "user": "bo", "scopes": EVERY_SCOPE}
-        made = await app.call(ana, "make_token", asked, VISIT)
+        made = await app.call(ana, "make_token", asked, CONTEXT)
         assert isinstance(made.structured, dict)
         token = str(made.structured["token"])
-        bo = await app.authenticate(token, VISIT)
+        bo = await app.authenticate(token, CONTEXT)
         assert isinstance(bo, Caller)
         yield House(app, ana, bo, token)
 
@@ -117,7 +117,7 @@ async def test_frontmatter_that_takes_too_long_ends_with_the_deadline(
         await house.call(house.ana, "add_source", source_id="plans", protocol="upload")
         for number in range(30):
             await put_text(house, f"b{number}.md", document(heavy, f"## Part {number}"))
-        hurried = replace(VISIT, timeout_s=1.0)
+        hurried = replace(CONTEXT, timeout_s=1.0)
         seen, over = set[int](), anyio.Event()
 
         async def others() -> None:

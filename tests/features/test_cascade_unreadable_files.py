@@ -10,7 +10,7 @@ from pecia.app.app import SETTINGS, open_app
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, House, house_flags, no_fetch
+from tests.conftest import CONTEXT, House, house_flags, no_fetch
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +52,7 @@ async def test_every_file_is_a_concept_and_every_fault_is_told(
     flags = house_flags(database, tmp_path / "home") | {"cascade.manifests": f"kb={manifest}"}
     settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
         house = House(app, ana, ana, "")
         listed = await house.call(ana, "cascade.list_concepts")

@@ -12,7 +12,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, House, house_flags, no_fetch
+from tests.conftest import CONTEXT, House, house_flags, no_fetch
 from tests.features.cascade_fixture import write_layers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
@@ -62,7 +62,7 @@ async def test_a_text_has_the_same_rules_by_itself_and_by_every_address(
     flags = house_flags(database, tmp_path / "home") | {"cascade.manifests": f"kb={manifest}"}
     settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
         house = House(app, ana, ana, "")
         await house.call(ana, "add_source", source_id="docs", folder=str(folder), trim_mode="open")
@@ -106,7 +106,7 @@ async def test_a_file_says_its_language_with_the_code_that_everybody_uses(
     flags = house_flags(database, tmp_path / "home")
     settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
         house = House(app, ana, ana, "")
         await house.call(ana, "add_source", source_id="docs", folder=str(folder), trim_mode="open")

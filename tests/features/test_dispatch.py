@@ -24,7 +24,7 @@ from pecia.kernel.identity.caller import CredentialKind, Operator, Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, ForeignTool, Input, Output, Tool, ToolResult
 from pecia.kernel.tool.view import ToolView, combine_tools
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 
 pytestmark = pytest.mark.anyio
 
@@ -72,18 +72,18 @@ async def rows(house: House) -> list[dict[str, Any]]:
 
 
 async def test_a_call_leaves_one_row_that_says_who_what_and_how(house: House) -> None:
-    given = await house.app.call(house.bo, "echo", {"text": "hi"}, VISIT, PROBES)
+    given = await house.app.call(house.bo, "echo", {"text": "hi"}, CONTEXT, PROBES)
     assert given.structured == {"text": "hi"}
     (row,) = await rows(house)
     assert row["user_id"] == house.bo.user_id
-    assert (row["tool"], row["status"], row["door"]) == ("probe.echo", "ok", "test")
+    assert (row["tool"], row["status"], row["interface"]) == ("probe.echo", "ok", "test")
     assert row["arguments"] == {"text": "hi"}
     assert row["client_ip"] == "127.0.0.1"
 
 
 async def test_a_crash_is_an_internal_error_without_details_and_one_row(house: House) -> None:
     with pytest.raises(InternalError) as caught:
-        await house.app.call(house.bo, "crash", {"text": "hi"}, VISIT, PROBES)
+        await house.app.call(house.bo, "crash", {"text": "hi"}, CONTEXT, PROBES)
     assert "nobody outside" not in str(caught.value.payload())
     assert [(it["status"], it["code"]) for it in await rows(house)] == [
         ("crashed", "INTERNAL_ERROR")
@@ -92,7 +92,7 @@ async def test_a_crash_is_an_internal_error_without_details_and_one_row(house: H
 
 async def test_a_call_past_its_deadline_is_a_timeout_and_one_row(house: House) -> None:
     with pytest.raises(Timeout) as caught:
-        await house.app.call(house.bo, "wait", {"text": "hi"}, VISIT, PROBES)
+        await house.app.call(house.bo, "wait", {"text": "hi"}, CONTEXT, PROBES)
     assert caught.value.payload()["timeout_s"] == 0.05
     assert [(it["status"], it["code"]) for it in await rows(house)] == [("error", "TIMEOUT")]
 
@@ -113,7 +113,7 @@ async def test_only_a_read_that_timed_out_is_told_to_be_repeated(
 async def test_a_cancelled_call_leaves_one_row(house: House) -> None:
     async with anyio.create_task_group() as group:
         endless = combine_tools([probe(wait)])
-        group.start_soon(house.app.call, house.bo, "wait", {"text": "hi"}, VISIT, endless)
+        group.start_soon(house.app.call, house.bo, "wait", {"text": "hi"}, CONTEXT, endless)
         await anyio.wait_all_tasks_blocked()
         group.cancel_scope.cancel()
     assert [it["status"] for it in await rows(house)] == ["cancelled"]
@@ -132,7 +132,7 @@ async def test_a_refused_call_leaves_one_row(
     house: House, name: str, arguments: Mapping[str, Json], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        await house.app.call(house.bo, name, arguments, VISIT, PROBES)
+        await house.app.call(house.bo, name, arguments, CONTEXT, PROBES)
     await house.app.audit_log.drain()
     async with house.app.store.system() as tx:
         found = await tx.fetch_all(
@@ -144,7 +144,7 @@ async def test_a_refused_call_leaves_one_row(
 async def test_a_missing_scope_is_forbidden_and_named(house: House) -> None:
     narrow = replace(house.bo, scopes=frozenset({Scope.SEARCH}))
     with pytest.raises(Forbidden) as caught:
-        await house.app.call(narrow, "echo", {"text": "hi"}, VISIT, PROBES)
+        await house.app.call(narrow, "echo", {"text": "hi"}, CONTEXT, PROBES)
     assert caught.value.payload()["scope"] == "pecia.read"
     assert [it["status"] for it in await rows(house)] == ["denied"]
 
@@ -152,7 +152,7 @@ async def test_a_missing_scope_is_forbidden_and_named(house: House) -> None:
 async def test_a_cluster_administrator_has_no_tenant_tools(house: House) -> None:
     operator = Operator(house.bo.credential_id, "the operator")
     with pytest.raises(Forbidden, match=r"^MCP tools are tenant-scoped$"):
-        await house.app.call(operator, "echo", {"text": "hi"}, VISIT, PROBES)
+        await house.app.call(operator, "echo", {"text": "hi"}, CONTEXT, PROBES)
     assert [it["status"] for it in await rows(house)] == ["denied"]
 
 
@@ -160,16 +160,16 @@ async def test_the_public_may_use_public_tools_and_is_asked_for_a_token_elsewher
     house: House,
 ) -> None:
     public = replace(house.bo, kind=CredentialKind.ANONYMOUS)
-    given = await house.app.call(public, "echo", {"text": "hi"}, VISIT, PROBES)
+    given = await house.app.call(public, "echo", {"text": "hi"}, CONTEXT, PROBES)
     assert given.structured == {"text": "hi"}
     with pytest.raises(AuthRequired):
-        await house.app.call(public, "crash", {"text": "hi"}, VISIT, PROBES)
+        await house.app.call(public, "crash", {"text": "hi"}, CONTEXT, PROBES)
 
 
 async def test_the_audit_keeps_no_secret_and_no_undeclared_value(house: House) -> None:
-    await house.app.call(house.bo, "echo", {"text": "hi", "key": "sk-1"}, VISIT, PROBES)
+    await house.app.call(house.bo, "echo", {"text": "hi", "key": "sk-1"}, CONTEXT, PROBES)
     with pytest.raises(InvalidInput):
-        await house.app.call(house.bo, "echo", {"text": "hi", "kee": "sk-2"}, VISIT, PROBES)
+        await house.app.call(house.bo, "echo", {"text": "hi", "kee": "sk-2"}, CONTEXT, PROBES)
     found = await rows(house)
     assert [it["arguments"] for it in found] == [
         {"text": "hi", "key": "•••"},
@@ -188,7 +188,7 @@ async def test_a_handler_that_met_another_writer_is_run_again(house: House) -> N
         return Said(text="done")
 
     given = await house.app.call(
-        house.bo, "meet", {"text": "x"}, VISIT, combine_tools([probe(meet)])
+        house.bo, "meet", {"text": "x"}, CONTEXT, combine_tools([probe(meet)])
     )
     assert given.structured == {"text": "done"}
     assert len(await rows(house)) == 1
@@ -205,13 +205,13 @@ async def test_a_foreign_tool_is_checked_by_its_own_schema_and_answers_raw(house
     }
     tools: list[AnyTool] = [ForeignTool("probe", "far", Scope.READ, "Far away.", schema, run)]
     view = combine_tools(tools)
-    given = await house.app.call(house.bo, "far", {"n": 2}, VISIT, view)
+    given = await house.app.call(house.bo, "far", {"n": 2}, CONTEXT, view)
     assert given.structured == {"got": 2}
     with pytest.raises(MissingField) as missing:
-        await house.app.call(house.bo, "far", {}, VISIT, view)
+        await house.app.call(house.bo, "far", {}, CONTEXT, view)
     assert missing.value.payload()["field"] == "n"
     with pytest.raises(InvalidInput) as wrong:
-        await house.app.call(house.bo, "far", {"n": "two"}, VISIT, view)
+        await house.app.call(house.bo, "far", {"n": "two"}, CONTEXT, view)
     assert wrong.value.payload()["field"] == "n"
 
 
@@ -234,13 +234,13 @@ async def test_a_write_and_its_audit_row_commit_together(house: House) -> None:
 
     view = combine_tools([probe(write_then_fail)])
     with pytest.raises(InternalError):
-        await house.app.call(house.ana, "write_then_fail", {"text": "x"}, VISIT, view)
+        await house.app.call(house.ana, "write_then_fail", {"text": "x"}, CONTEXT, view)
     async with house.app.store.system() as tx:
         assert await tx.fetch_all("SELECT 1 FROM kernel.user_group WHERE name = 'lost'") == []
     assert [it["status"] for it in await rows(house)] == ["crashed"]
 
 
-async def test_a_visit_may_ask_for_less_time_but_not_for_more(house: House) -> None:
+async def test_a_call_may_ask_for_less_time_but_not_for_more(house: House) -> None:
     hurried = RequestContext("test", timeout_s=0.05)
     with pytest.raises(Timeout):
         await house.app.call(house.bo, "wait", {"text": "x"}, hurried, combine_tools([probe(wait)]))

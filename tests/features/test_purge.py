@@ -12,7 +12,7 @@ from pecia.kernel.corpus.catalog.texts import put as put_text
 from pecia.kernel.errors import Conflict, Forbidden, NotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.audit.record import AuditRecord
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +59,7 @@ async def settle(house: House) -> Caller:
     ):
         await call(house.ana, "grant", source_id="s1", to=to, role=role, folder=folder)
     made = await call(house.ana, "make_token", label="his", user=NAME, scopes=["pecia.read"])
-    caller = await house.app.authenticate(made["token"], VISIT)
+    caller = await house.app.authenticate(made["token"], CONTEXT)
     assert isinstance(caller, Caller)
     await call(caller, "whoami")
     return caller

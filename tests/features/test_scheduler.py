@@ -15,7 +15,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Input, Output, Tool
 from pecia.kernel.tool.view import ToolView, combine_tools
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +62,7 @@ async def test_a_thread_that_cannot_be_stopped_is_answered_for_at_the_deadline(
         assert it.scheduler.queue.running == 1
         may_end.set()
         # What could not be stopped kept its slot until it ended.
-        await it.call(house.bo, view(run=quick), "run", {}, VISIT)
+        await it.call(house.bo, view(run=quick), "run", {}, CONTEXT)
     assert it.scheduler.queue.is_idle()
 
 
@@ -83,9 +83,9 @@ async def test_a_polite_caller_runs_before_the_rest_of_a_crowd(house: House) -> 
     tools = view(run=run)
     async with anyio.create_task_group() as tasks:
         for _ in range(50):
-            tasks.start_soon(it.call, house.ana, tools, "run", NONE, VISIT)
+            tasks.start_soon(it.call, house.ana, tools, "run", NONE, CONTEXT)
         await anyio.wait_all_tasks_blocked()
-        tasks.start_soon(it.call, house.bo, tools, "run", NONE, VISIT)
+        tasks.start_soon(it.call, house.bo, tools, "run", NONE, CONTEXT)
         await anyio.wait_all_tasks_blocked()
         release.set()
     # Two were running, and at most one more of the crowd came before.
@@ -104,10 +104,10 @@ async def test_more_than_may_wait_is_refused_with_the_time_to_wait(house: House)
     tools = view(wait=wait)
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(it.call, house.bo, tools, "wait", NONE, VISIT)
+            tasks.start_soon(it.call, house.bo, tools, "wait", NONE, CONTEXT)
         await anyio.wait_all_tasks_blocked()
         with pytest.raises(RateLimited) as refused:
-            await it.call(house.bo, tools, "wait", NONE, VISIT)
+            await it.call(house.bo, tools, "wait", NONE, CONTEXT)
         assert int(str(refused.value.payload()["retry_after_seconds"])) >= 1
         tasks.cancel_scope.cancel()
     assert it.scheduler.queue.is_idle()
@@ -125,7 +125,7 @@ async def test_a_call_that_never_got_its_turn_is_told_to_come_back(
 
     tools = view(wait=wait)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(it.call, house.bo, tools, "wait", NONE, VISIT)
+        tasks.start_soon(it.call, house.bo, tools, "wait", NONE, CONTEXT)
         await anyio.wait_all_tasks_blocked()
         with pytest.raises(Unavailable, match="not started") as refused:
             await it.call(house.ana, tools, "wait", {}, RequestContext("test", timeout_s=timeout_s))
@@ -145,9 +145,9 @@ async def test_a_call_that_waits_for_a_person_holds_no_slot(house: House) -> Non
         return Done()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(it.call, house.bo, view(ask=ask_person), "ask", NONE, VISIT)
+        tasks.start_soon(it.call, house.bo, view(ask=ask_person), "ask", NONE, CONTEXT)
         await asked.wait()
         with anyio.fail_after(30):
-            await it.call(house.ana, view(run=quick), "run", {}, VISIT)
+            await it.call(house.ana, view(run=quick), "run", {}, CONTEXT)
         answered.set()
     assert it.scheduler.queue.is_idle()

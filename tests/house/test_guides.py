@@ -26,10 +26,10 @@ def test_the_page_of_a_client_gives_what_the_program_gives_it(client: str) -> No
 def test_every_path_that_the_guide_names_is_served() -> None:
     from pecia.interfaces.mcp.views.endpoints import list_endpoints, list_sse_endpoints
 
-    rooms = ("lake", "ckf", "cascade")
+    toolsets = ("lake", "ckf", "cascade")
     served = {
-        it.path for it in (*list_endpoints(rooms, "desk"), *list_sse_endpoints(rooms, "desk"))
+        it.path for it in (*list_endpoints(toolsets, "desk"), *list_sse_endpoints(toolsets, "desk"))
     }
-    named = {"/mcp", "/mcp/all", "/sse", *(f"/mcp/{it}" for it in rooms)}
+    named = {"/mcp", "/mcp/all", "/sse", *(f"/mcp/{it}" for it in toolsets)}
     assert named <= served
     assert all(f"{it}" in GUIDE for it in named)

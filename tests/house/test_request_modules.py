@@ -20,11 +20,11 @@ from tests.house.request_modules import module_recorder, search
 
 pytestmark = pytest.mark.anyio
 
-MAX_BEFORE_APP = 11
+MAX_BEFORE_APP = 10
 """From the first byte to the hand-over to the app."""
-MAX_AROUND_TOOL = 27
+MAX_AROUND_TOOL = 26
 """Before and after the tool: what every call passes, with authentication, limits and audit."""
-MAX_IN_ALL = 56
+MAX_IN_ALL = 54
 """With the tool: search, store, embedder, lexicon, and the answer within its budget."""
 
 

@@ -92,7 +92,7 @@ async def grounded(
     )
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as opened:
         app = _with_provider(opened, provider)
-        async with serve_http(app, port=0, annexes=[mount_mcp], instance=INSTANCE) as where:
+        async with serve_http(app, port=0, mounts=[mount_mcp], instance=INSTANCE) as where:
             lock = ServerLock(where.url, where.port, os.getpid(), "0", str(home), INSTANCE, "now")
             write_lock(home_lock_path(home), lock)
             # As every server of a home does: the owner's token goes to no other.
@@ -114,10 +114,10 @@ def _with_provider(app: App, provider: LoopbackProvider) -> App:
     corpus = Corpus(app.store, ReaderCache(index_root(app.settings.kernel)), app.embedder)
     quota = DailyQuota(DailyAllowance(50, 500), StoredQuotaCounter(app.store))
     minds = MemoryModelProvider(app.settings.part(CkfSettings), quota, models_of)
-    room = memory_feature(corpus, app.settings.part(MemorySettings), minds)
-    rooms = tuple(room if it.name == "memory" else it for it in app.features)
-    every = combine_tools(tool for it in rooms for tool in it.tools)
-    return replace(app, features=rooms, full_view=every)
+    feature = memory_feature(corpus, app.settings.part(MemorySettings), minds)
+    features = tuple(feature if it.name == "memory" else it for it in app.features)
+    every = combine_tools(tool for it in features for tool in it.tools)
+    return replace(app, features=features, full_view=every)
 
 
 PYTHON = sys.executable

@@ -27,7 +27,7 @@ async def serve() -> None:
     settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with (
         open_app(settings, fetch=no_fetch, report=lambda _: None) as app,
-        serve_http(app, listener=on, annexes=[mount_mcp, mount_console], instance="test") as where,
+        serve_http(app, listener=on, mounts=[mount_mcp, mount_console], instance="test") as where,
         fronted(settings, where.url) if has_front else nullcontext(where.port) as port,
     ):
         sys.stdout.write(f"{port}\n")

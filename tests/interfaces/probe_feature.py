@@ -97,7 +97,7 @@ class Probe:
     async def wordy(self, call: Call, arguments: object) -> ToolResult:
         return ToolResult(None, (TextContent("only words"),))
 
-    def room(self) -> Feature:
+    def feature(self) -> Feature:
         return Feature("probe", tools=self.tools())
 
     def tools(self) -> tuple[AnyTool, ...]:

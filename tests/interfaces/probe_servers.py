@@ -17,7 +17,7 @@ def probe() -> Probe:
 
 @pytest.fixture
 async def alone(database: DatabaseLogins, tmp_path: Path, probe: Probe) -> AsyncGenerator[Pecia]:
-    async with open_pecia(database, tmp_path / "home", rooms=[probe.room()]) as served:
+    async with open_pecia(database, tmp_path / "home", features=[probe.feature()]) as served:
         yield served
 
 
@@ -26,7 +26,7 @@ async def shared(
     module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Pecia]:
     home = tmp_path_factory.mktemp("home")
-    async with open_pecia(module_database, home, rooms=[Probe().room()]) as served:
+    async with open_pecia(module_database, home, features=[Probe().feature()]) as served:
         yield served
 
 

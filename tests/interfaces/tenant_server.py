@@ -21,7 +21,7 @@ from pecia.kernel.identity.oidc import FetchJwks
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.tool.view import combine_tools
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, house_flags, no_fetch
 
 EVERY_SCOPE = ("pecia.admin", "pecia.read", "pecia.search", "pecia.write")
 
@@ -109,7 +109,7 @@ async def open_unserved(
     database: DatabaseLogins,
     home: Path,
     *,
-    rooms: Sequence[Feature] = (),
+    features: Sequence[Feature] = (),
     fetch: FetchJwks = no_fetch,
     change: Callable[[App], App] = lambda app: app,
     **flags: str,
@@ -127,7 +127,7 @@ async def open_unserved(
         user_file=None,
     )
     async with open_app(settings, fetch=fetch, report=lambda _: None) as opened:
-        app = change(with_rooms(opened, rooms))
+        app = change(with_features(opened, features))
         is_settled = any(it["name"] == "north" for it in await list_tenants(app.store))
         tokens = {} if is_settled else await _enrol(app, "north") | await _enrol(app, "south")
         operating = OperatorSession(app.store, app.audit_log, "test")
@@ -140,26 +140,30 @@ async def open_pecia(
     database: DatabaseLogins,
     home: Path,
     *,
-    rooms: Sequence[Feature] = (),
-    annexes: Sequence[BuildMount] = (),
+    features: Sequence[Feature] = (),
+    mounts: Sequence[BuildMount] = (),
     fetch: FetchJwks = no_fetch,
     change: Callable[[App], App] = lambda app: app,
     **flags: str,
 ) -> AsyncGenerator[Pecia]:
     """The same behind a socket, on a free port."""
     async with (
-        open_unserved(database, home, rooms=rooms, fetch=fetch, change=change, **flags) as made,
-        serve_http(made.app, port=0, annexes=annexes, instance="test") as where,
+        open_unserved(
+            database, home, features=features, fetch=fetch, change=change, **flags
+        ) as made,
+        serve_http(made.app, port=0, mounts=mounts, instance="test") as where,
         httpx.AsyncClient(base_url=where.url, trust_env=False, timeout=20) as http,
     ):
         yield Pecia(made.app, where.url, http, made.tokens, made.operator)
 
 
-def with_rooms(app: App, rooms: Sequence[Feature]) -> App:
+def with_features(app: App, features: Sequence[Feature]) -> App:
     """The same App with more features."""
-    every = (*app.features, *rooms)
+    every = (*app.features, *features)
     return replace(
-        app, features=every, full_view=combine_tools(tool for room in every for tool in room.tools)
+        app,
+        features=every,
+        full_view=combine_tools(tool for feature in every for tool in feature.tools),
     )
 
 
@@ -167,15 +171,15 @@ async def _enrol(app: App, tenant: str) -> dict[tuple[str, str], str]:
     """A tenant whose administrator is ana and whose member is bo, with a token for each."""
     operating = OperatorSession(app.store, app.audit_log, "test")
     made = await add_tenant(operating, tenant, admin="ana", quotas={})
-    ana = await app.authenticate(made.token, VISIT)
-    await app.call(ana, "admin.add_user", {"name": "bo"}, VISIT)
+    ana = await app.authenticate(made.token, CONTEXT)
+    await app.call(ana, "admin.add_user", {"name": "bo"}, CONTEXT)
     bo = await _token(app, made.token, "bo", EVERY_SCOPE)
     return {(tenant, "ana"): made.token, (tenant, "bo"): bo}
 
 
 async def _token(app: App, admin: str, user: str, scopes: Sequence[str]) -> str:
-    who = await app.authenticate(admin, VISIT)
+    who = await app.authenticate(admin, CONTEXT)
     ask: dict[str, Json] = {"label": "test", "user": user, "scopes": [*scopes]}
-    made = await app.call(who, "admin.make_token", ask, VISIT)
+    made = await app.call(who, "admin.make_token", ask, CONTEXT)
     assert isinstance(made.structured, dict)
     return str(made.structured["token"])

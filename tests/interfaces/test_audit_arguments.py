@@ -29,7 +29,7 @@ async def pecia(
     module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Pecia]:
     home = tmp_path_factory.mktemp("home")
-    async with open_pecia(module_database, home, annexes=[mount_mcp]) as served:
+    async with open_pecia(module_database, home, mounts=[mount_mcp]) as served:
         yield served
 
 

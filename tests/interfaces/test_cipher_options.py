@@ -27,7 +27,7 @@ from pecia.kernel.tool.model import (
     Tool,
 )
 from tests.conftest import House
-from tests.interfaces.tenant_server import with_rooms
+from tests.interfaces.tenant_server import with_features
 from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
@@ -96,7 +96,7 @@ class Slow:
         await self.wait(call)
         return Completion(())
 
-    def room(self) -> Feature:
+    def feature(self) -> Feature:
         of = (PromptArgument("of", "What."),)
         read = Scope.READ
         prompt = Prompt("slow", "wait", read, "Wait.", of, self.render, self.complete)
@@ -129,9 +129,9 @@ class CipherFixture:
 @pytest.fixture
 async def ground(house: House) -> AsyncGenerator[CipherFixture]:
     slow = Slow()
-    app = with_rooms(house.app, [slow.room()])
+    app = with_features(house.app, [slow.feature()])
     async with (
-        serve_http(app, port=0, annexes=[mount_mcp]) as where,
+        serve_http(app, port=0, mounts=[mount_mcp]) as where,
         httpx.AsyncClient(base_url=where.url, timeout=60, trust_env=False) as http,
     ):
         yield CipherFixture(slow, RawMcp(http), house)

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 async def pecia(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Pecia]:
-    async with open_pecia(database, tmp_path, annexes=(mount_mcp,)) as opened:
+    async with open_pecia(database, tmp_path, mounts=(mount_mcp,)) as opened:
         yield opened
 
 

@@ -15,7 +15,7 @@ from pecia.interfaces.cli.server.client import ServerClient
 from pecia.kernel.identity import owner_token
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.text.yaml.writer import dump_yaml
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.interfaces.cipher_server import PYTHON, CipherServer, grounded, tools_of
 from tests.provider import LoopbackProvider
 from tests.unit.features.hub.hub_server import PROGRAM
@@ -72,10 +72,10 @@ async def wait(ground: CipherServer, *, gone: bool) -> None:
 async def test_a_servers_last_session_takes_it_along_and_leaves_those_of_administrators(
     ground: CipherServer, args: list[str]
 ) -> None:
-    ana = await ground.app.authenticate(None, VISIT)
+    ana = await ground.app.authenticate(None, CONTEXT)
     words = f"{PYTHON} {PROGRAM}"
     mine = {"server": "mine-agent-0123abcd", "command": words}
-    await ground.app.call(cast(Any, ana), "hub.add_server", cast(Any, mine), VISIT)
+    await ground.app.call(cast(Any, ana), "hub.add_server", cast(Any, mine), CONTEXT)
     async with ground.session(args, AGGREGATOR) as first:
         assert "echo" in str(tools_of(await first.list_tools()))
         async with ground.session(args, AGGREGATOR) as second:

@@ -32,7 +32,7 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.text.yaml.writer import dump_yaml
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import ForeignTool, ToolResult
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, house_flags, no_fetch
 from tests.unit.features.hub.hub_server import PROGRAM
 
 pytestmark = pytest.mark.anyio
@@ -90,12 +90,12 @@ async def serve(database: DatabaseLogins, home: Any, **environ: str) -> AsyncGen
         SETTINGS, flags=flags, environ=environ, project_file=None, user_file=None
     )
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        owner = await app.authenticate(None, VISIT)
+        owner = await app.authenticate(None, CONTEXT)
         # Its tools are known from the first look on.
-        made = await app.call(owner, "hub.check_server", {"server": "files"}, VISIT)
+        made = await app.call(owner, "hub.check_server", {"server": "files"}, CONTEXT)
         assert isinstance(made.structured, dict)
         assert made.structured["state"] == "up"
-        async with serve_http(app, port=0, annexes=[mount_mcp]) as where:
+        async with serve_http(app, port=0, mounts=[mount_mcp]) as where:
             yield Served(app, where.url)
 
 

@@ -38,19 +38,19 @@ COUNT = Tool("ckf", "ckf.count", Scope.READ, Count, Counted, count_words)
 
 
 def extended(app: App) -> App:
-    rooms = tuple(
+    features = tuple(
         replace(it, tools=(*it.tools, COUNT)) if it.name == "ckf" else it for it in app.features
     )
-    tools = combine_tools(tool for room in rooms for tool in room.tools)
-    return replace(app, features=rooms, full_view=tools)
+    tools = combine_tools(tool for feature in features for tool in feature.tools)
+    return replace(app, features=features, full_view=tools)
 
 
 @pytest.mark.requirement("ckf.open.extend")
-async def test_an_added_tool_is_there_at_every_door(
+async def test_an_added_tool_is_there_at_every_interface(
     database: DatabaseLogins, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    async with open_pecia(database, home, annexes=[mount_mcp], change=extended) as pecia:
+    async with open_pecia(database, home, mounts=[mount_mcp], change=extended) as pecia:
         params = {"name": "ckf.count", "arguments": {"text": "one two"}}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         by_mcp = await pecia.http.post("/mcp/ckf", json=body, headers=pecia.ana)

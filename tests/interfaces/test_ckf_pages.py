@@ -117,7 +117,7 @@ async def test_on_an_open_server_strangers_compile_and_read_public_posts(
     async with open_pecia(database, home) as closed:
         await publish(closed, closed.ana, visibility="public")
         await publish(closed, closed.bo, slug="inside", visibility="tenant")
-    async with open_pecia(database, home, public_rooms="ckf", public_tenant="north") as pecia:
+    async with open_pecia(database, home, public_toolsets="ckf", public_tenant="north") as pecia:
         index = (await get(pecia, "/viewer")).text
         assert "post=refunds" in index
         assert "post=inside" not in index

@@ -22,7 +22,7 @@ async def opened(database: DatabaseLogins, home: Path) -> AsyncGenerator[Pecia]:
     async with open_unserved(database, home):
         pass
     async with open_pecia(
-        database, home, annexes=[mount_mcp], public_rooms="ckf", public_tenant="north"
+        database, home, mounts=[mount_mcp], public_toolsets="ckf", public_tenant="north"
     ) as pecia:
         yield pecia
 
@@ -34,7 +34,7 @@ async def call(http: httpx.AsyncClient, tool: str, **arguments: Any) -> dict[str
 
 
 @pytest.mark.requirement(
-    "ckf.server.public_rooms", "ckf.server.anonymous_read_tools", "ckf.server.one_endpoint"
+    "ckf.server.public_toolsets", "ckf.server.anonymous_read_tools", "ckf.server.one_endpoint"
 )
 async def test_a_stranger_compiles_and_reads(database: DatabaseLogins, tmp_path: Path) -> None:
     async with opened(database, tmp_path / "home") as pecia:

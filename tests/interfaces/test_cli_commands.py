@@ -44,7 +44,9 @@ def test_a_tenant_is_added_with_a_way_in_and_can_be_shut_and_bounded(shell: Shel
     most = {it["kind"]: it["most"] for it in shown.document["quotas"]}
     assert (most["files"], most["bytes"]) == (7, None)
     rows = shell.ok("audit", "--json", env=env).document["rows"]
-    deeds = [(it["tool"], it["door"], it["status"]) for it in rows if it["tool"][:7] == "tenant."]
+    deeds = [
+        (it["tool"], it["interface"], it["status"]) for it in rows if it["tool"][:7] == "tenant."
+    ]
     assert deeds == [(f"tenant.{it}", "cli", "ok") for it in ("quota", "resume", "suspend", "add")]
 
 
@@ -82,7 +84,7 @@ def test_an_operator_reads_who_was_refused_before_anybody_was_known(shell: Shell
     env = {"PECIA_TOKEN": made["token"]}
     assert "authenticate" not in shell.ok("audit", env=env).out
     [refused] = shell.ok("operator", "audit", "--status", "denied", "--json").document["rows"]
-    assert (refused["tool"], refused["door"]) == ("authenticate", "cli")
+    assert (refused["tool"], refused["interface"]) == ("authenticate", "cli")
     assert (refused["status"], refused["code"]) == ("denied", "AUTH_REQUIRED")
     rows = shell.ok("operator", "audit", "--json").document["rows"]
     assert {it["tool"] for it in rows} == {"authenticate", "operator.make_token"}

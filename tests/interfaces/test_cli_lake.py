@@ -37,5 +37,5 @@ def test_the_audit_is_listed_and_narrowed_to_a_tool(shell: Shell) -> None:
     every = shell.ok("audit", "--json").document["rows"]
     assert {"lake.search_content", "lake.list_sources"} <= {it["tool"] for it in every}
     [row] = shell.ok("audit", "--tool", "search_content", "--json").document["rows"]
-    assert (row["tool"], row["door"]) == ("lake.search_content", "cli")
+    assert (row["tool"], row["interface"]) == ("lake.search_content", "cli")
     assert row["arguments"]["query"] == "brakes"

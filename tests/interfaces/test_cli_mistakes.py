@@ -170,8 +170,8 @@ def state(shell: Shell) -> dict[str, Any]:
     """Everything that a command could have made, and every file beside the home."""
     client = ServerClient(shell.lock.url, read_owner_token(shell.home))
     found: dict[str, Any] = {
-        f"{room}.{tool}": client.call(f"{API}/{room}/{tool}", {})
-        for room, tools in LISTS.items()
+        f"{feature}.{tool}": client.call(f"{API}/{feature}/{tool}", {})
+        for feature, tools in LISTS.items()
         for tool in tools
     }
     for it in found["admin.list_tokens"]["tokens"]:

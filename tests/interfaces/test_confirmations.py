@@ -27,7 +27,7 @@ ADD = "/mcp/all"
 
 @pytest.fixture
 async def local(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Pecia]:
-    async with open_pecia(database, tmp_path / "home", mode="local", annexes=[mount_mcp]) as served:
+    async with open_pecia(database, tmp_path / "home", mode="local", mounts=[mount_mcp]) as served:
         yield served
 
 

@@ -104,4 +104,4 @@ async def test_events_are_for_who_prefers_them(
 async def test_every_streamed_call_leaves_one_audit_row(pecia: Pecia) -> None:
     await pecia.call("admin/whoami", {}, {**pecia.ana, **EVENTS})
     [row] = await pecia.audit(tool="admin.whoami")
-    assert (row["status"], row["door"]) == ("ok", "http")
+    assert (row["status"], row["interface"]) == ("ok", "http")

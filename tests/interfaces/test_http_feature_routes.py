@@ -66,7 +66,7 @@ async def echo(ask: FeatureRequest, duplex: MessageStream) -> None:
         await duplex.send(ask.caller.user.encode() + b" " + message)
 
 
-ROOM = Feature(
+FEATURE = Feature(
     "fake",
     routes=(
         FeatureRoute("GET", "/fake/{name}", "fake/show", show),
@@ -81,7 +81,7 @@ ROOM = Feature(
 
 @pytest.fixture
 async def alone(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Pecia]:
-    async with open_pecia(database, tmp_path / "home", rooms=[ROOM]) as served:
+    async with open_pecia(database, tmp_path / "home", features=[FEATURE]) as served:
         yield served
 
 
@@ -90,7 +90,7 @@ async def shared(
     module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Pecia]:
     home = tmp_path_factory.mktemp("home")
-    async with open_pecia(module_database, home, rooms=[ROOM]) as served:
+    async with open_pecia(module_database, home, features=[FEATURE]) as served:
         yield served
 
 
@@ -304,6 +304,6 @@ async def test_a_socket_leaves_one_audit_row_when_it_ends(alone: Pecia) -> None:
 async def test_an_open_socket_does_not_hold_the_server_up(
     database: DatabaseLogins, tmp_path: Path
 ) -> None:
-    async with open_pecia(database, tmp_path / "home", rooms=[ROOM]) as pecia:
+    async with open_pecia(database, tmp_path / "home", features=[FEATURE]) as pecia:
         socket = await dial(pecia, additional_headers=pecia.ana)
     assert (await closed(socket))[0] == 1012

@@ -192,7 +192,7 @@ async def test_a_slow_second_head_does_not_cut_off_the_first_answer(
 ) -> None:
     monkeypatch.setattr(GuardedProtocol, "head_s", 0.05)
     probe = Probe()
-    async with open_pecia(database, tmp_path / "home", rooms=[probe.room()]) as pecia:
+    async with open_pecia(database, tmp_path / "home", features=[probe.feature()]) as pecia:
         # It ends by its own deadline, long after the second head was due.
         first = request(pecia, "/api/v1/probe/wait", auth(pecia), "X-Pecia-Timeout: 0.5")
         first = first.replace(b"Connection: close\r\n", b"")
@@ -337,7 +337,7 @@ async def test_ten_thousand_requests_leave_nothing_behind(
 ) -> None:
     # An error that is expected, because pytest keeps the tracebacks of the others.
     probe = Probe(failure=fails_with(NotFound))
-    async with open_pecia(database, tmp_path / "home", rooms=[probe.room()]) as pecia:
+    async with open_pecia(database, tmp_path / "home", features=[probe.feature()]) as pecia:
         mixed = _mixed(pecia)
         await _flood(pecia, mixed, 10)
         before = _held()

@@ -66,7 +66,7 @@ async def test_the_api_works_through_a_proxy_and_mcp_by_the_inner_name(
     async with open_pecia(
         database,
         tmp_path / "home",
-        annexes=[mount_mcp],
+        mounts=[mount_mcp],
         public_url=PUBLIC,
         trusted_proxies="127.0.0.0/8",
         allowed_hosts="pecia.internal",

@@ -17,7 +17,7 @@ async def test_the_public_reads_what_is_open_to_anyone_and_nothing_else(
     async with open_unserved(database, tmp_path / "home") as before:
         tokens = before.tokens
     async with open_pecia(
-        database, tmp_path / "home", public_rooms="lake", public_tenant="north"
+        database, tmp_path / "home", public_toolsets="lake", public_tenant="north"
     ) as pecia:
         ana = bearing(tokens["north", "ana"])
         for source, to in (("brochure", "anyone"), ("plans", "everyone")):
@@ -37,7 +37,7 @@ async def test_every_other_tool_asks_the_public_for_a_token(
     async with open_unserved(database, tmp_path / "home"):
         pass
     async with open_pecia(
-        database, tmp_path / "home", public_rooms="lake", public_tenant="north"
+        database, tmp_path / "home", public_toolsets="lake", public_tenant="north"
     ) as pecia:
         for path in ("admin/whoami", "admin/add_source"):
             refused = await pecia.call(path, {}, {})
@@ -53,7 +53,7 @@ async def test_a_room_that_does_not_exist_is_refused_at_the_start(
 
     with pytest.raises(InvalidEnum) as caught:
         async with open_unserved(
-            database, tmp_path / "home", public_rooms="laek", public_tenant="north"
+            database, tmp_path / "home", public_toolsets="laek", public_tenant="north"
         ):
             pass
-    assert caught.value.payload()["field"] == "public_rooms"
+    assert caught.value.payload()["field"] == "public_toolsets"

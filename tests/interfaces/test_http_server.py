@@ -79,7 +79,7 @@ async def test_a_database_that_lacks_a_migration_is_not_ready(alone: Pecia) -> N
     assert checks["database"]["ok"] is True
 
 
-async def test_an_audit_trail_that_no_longer_reaches_the_database_is_not_ready(
+async def test_an_audit_log_that_no_longer_reaches_the_database_is_not_ready(
     alone: Pecia,
 ) -> None:
     alone.app.audit_log.drained_at -= 1000
@@ -104,10 +104,10 @@ async def test_the_figures_count_every_call_by_tool_and_outcome(alone: Pecia) ->
     await alone.call("admin/no_such_tool")
     await alone.http.get("/api/v1/admin/whoami")
     text = (await alone.http.get("/metrics", headers=bearing(alone.operator))).text
-    assert 'pecia_calls_total{door="http",status="ok",tool="admin.whoami"} 2.0' in text
-    assert 'pecia_calls_total{door="http",status="error",tool="admin.add_user"} 1.0' in text
-    assert 'pecia_calls_total{door="http",status="error",tool="unknown"} 1.0' in text
-    assert 'pecia_calls_total{door="http",status="denied",tool="authenticate"} 1.0' in text
+    assert 'pecia_calls_total{interface="http",status="ok",tool="admin.whoami"} 2.0' in text
+    assert 'pecia_calls_total{interface="http",status="error",tool="admin.add_user"} 1.0' in text
+    assert 'pecia_calls_total{interface="http",status="error",tool="unknown"} 1.0' in text
+    assert 'pecia_calls_total{interface="http",status="denied",tool="authenticate"} 1.0' in text
     assert 'pecia_call_seconds_count{tool="admin.whoami"} 2.0' in text
     assert "pecia_calls_in_flight 0.0" in text
     assert "pecia_database_up 1.0" in text
@@ -138,7 +138,7 @@ async def test_figures_that_are_switched_off_are_not_there(
 async def test_the_interface_is_a_valid_openapi_document(
     database: DatabaseLogins, tmp_path: Path
 ) -> None:
-    async with open_pecia(database, tmp_path / "home", rooms=[Probe().room()]) as pecia:
+    async with open_pecia(database, tmp_path / "home", features=[Probe().feature()]) as pecia:
         response = await pecia.http.get("/api/v1/openapi.json")
         document: dict[str, Any] = response.json()
         OpenAPIV31SpecValidator(document).validate()
@@ -218,7 +218,7 @@ async def test_a_call_that_runs_when_the_server_stops_may_finish(
             answers.append(await http.post(path, json={}, headers=bearing(token)))
 
     async with (
-        open_unserved(database, tmp_path / "home", rooms=[probe.room()]) as made,
+        open_unserved(database, tmp_path / "home", features=[probe.feature()]) as made,
         anyio.create_task_group() as tasks,
         serve_http(made.app, port=0) as where,
     ):
@@ -248,7 +248,7 @@ async def test_a_call_that_does_not_finish_in_time_is_cut_off_and_audited(
 
     async with (
         open_unserved(
-            database, tmp_path / "home", rooms=[probe.room()], shutdown_grace_s="0.1"
+            database, tmp_path / "home", features=[probe.feature()], shutdown_grace_s="0.1"
         ) as made,
         anyio.create_task_group() as tasks,
     ):
@@ -286,7 +286,7 @@ async def test_who_only_listens_does_not_hold_up_a_stop(
         anyio.create_task_group() as tasks,
     ):
         with anyio.fail_after(30):
-            async with serve_http(made.app, port=0, annexes=[mount_mcp_on_demand]) as where:
+            async with serve_http(made.app, port=0, mounts=[mount_mcp_on_demand]) as where:
                 headers = bearing(made.tokens["north", "ana"])
                 async with httpx.AsyncClient(base_url=where.url, trust_env=False) as http:
                     begun = await http.post("/mcp", json=ask, headers={**headers, **accept})
@@ -303,7 +303,7 @@ async def test_a_long_call_is_refused_under_its_id_also_where_mcp_opens_on_deman
     call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "x" * 30_000}}
     async with (
         open_unserved(database, tmp_path / "home", body_limit_bytes="20000") as made,
-        serve_http(made.app, port=0, annexes=[mount_mcp_on_demand]) as where,
+        serve_http(made.app, port=0, mounts=[mount_mcp_on_demand]) as where,
         httpx.AsyncClient(base_url=where.url, trust_env=False) as http,
     ):
         refused = await http.post("/mcp", json=call, headers=bearing(made.tokens["north", "ana"]))
@@ -353,31 +353,29 @@ def test_an_address_tells_how_to_reach_it(host: str, url: str) -> None:
     assert ListenAddress(host, 80).url == url
 
 
-async def test_another_door_can_be_hung_into_this_one(
-    database: DatabaseLogins, tmp_path: Path
-) -> None:
+async def test_another_endpoint_can_be_mounted(database: DatabaseLogins, tmp_path: Path) -> None:
     told: list[str] = []
 
     def build(app: App, keeper: HttpAuthenticator) -> HttpMount:
         async def hello(request: Request) -> Response:
             await keeper.authenticate(
-                request, keeper.request_context(request, "annex"), scope="pecia.search"
+                request, keeper.request_context(request, "probe"), scope="pecia.search"
             )
             return PlainTextResponse("hello")
 
-        route = Route("/annex", hello)
+        route = Route("/probe", hello)
         return HttpMount(
-            (route,), resources=("/annex",), on_shutdown=lambda: told.append("stopping")
+            (route,), resources=("/probe",), on_shutdown=lambda: told.append("stopping")
         )
 
-    async with open_pecia(database, tmp_path / "home", annexes=[build]) as pecia:
-        assert (await pecia.http.get("/annex", headers=pecia.ana)).text == "hello"
-        refused = await pecia.http.get("/annex")
-        where = f"{pecia.url}/.well-known/oauth-protected-resource/annex"
+    async with open_pecia(database, tmp_path / "home", mounts=[build]) as pecia:
+        assert (await pecia.http.get("/probe", headers=pecia.ana)).text == "hello"
+        refused = await pecia.http.get("/probe")
+        where = f"{pecia.url}/.well-known/oauth-protected-resource/probe"
         assert refused.status_code == 401
         assert f'resource_metadata="{where}"' in refused.headers["www-authenticate"]
-        assert (await pecia.http.get(where)).json()["resource"] == f"{pecia.url}/annex"
-        [row] = await pecia.audit(door="annex")
+        assert (await pecia.http.get(where)).json()["resource"] == f"{pecia.url}/probe"
+        [row] = await pecia.audit(interface="probe")
         assert (row["status"], row["code"]) == ("denied", "AUTH_REQUIRED")
     assert told == ["stopping"]
 
@@ -397,7 +395,7 @@ async def test_a_server_that_is_full_says_when_to_come_back(
     one = dict.fromkeys(("running_max", "tenant_running_max", "principal_running_max"), "1")
     probe = Probe()
     async with (
-        open_pecia(database, tmp_path / "home", rooms=[probe.room()], **one) as pecia,
+        open_pecia(database, tmp_path / "home", features=[probe.feature()], **one) as pecia,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(pecia.call, "probe/wait")

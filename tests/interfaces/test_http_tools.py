@@ -256,10 +256,10 @@ async def test_a_public_tool_answers_anybody_where_a_tenant_is_public(
     database: DatabaseLogins, tmp_path: Path, probe: Probe
 ) -> None:
     home = tmp_path / "home"
-    async with open_pecia(database, home, rooms=[probe.room()]):
+    async with open_pecia(database, home, features=[probe.feature()]):
         pass
     async with open_pecia(
-        database, home, rooms=[probe.room()], public_tenant="north", public_rooms="lake"
+        database, home, features=[probe.feature()], public_tenant="north", public_toolsets="lake"
     ) as pecia:
         assert (await pecia.http.post("/api/v1/probe/open", json={})).status_code == 200
         refused = await pecia.http.post("/api/v1/probe/echo", json={"text": "abc"})

@@ -24,7 +24,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.call import ClientInquiry, ClientReply
 from pecia.kernel.tool.model import TextContent
 from pecia.kernel.tool.null_channel import NULL_CHANNEL
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 from tests.unit.features.hub.hub_server import HubServer, grounded, site
 from tests.unit.features.hub.upstream import NOTHING, Site
 
@@ -383,7 +383,7 @@ class TestRights:
         made = await house.call(
             house.ana, "make_token", label="r", user="bo", scopes=["pecia.read", "pecia.search"]
         )
-        reader = await house.app.authenticate(made["token"], VISIT)
+        reader = await house.app.authenticate(made["token"], CONTEXT)
         assert isinstance(reader, Caller)
         assert (await ground.ask(reader, "there", "echo", text="hi")).content == (
             TextContent("hi"),

@@ -56,7 +56,7 @@ async def ground(
     home = tmp_path_factory.mktemp("home")
     site = Site(["tools=echo,steps,read_file"])
     async with (
-        open_pecia(module_database, home, annexes=[mount_mcp]) as pecia,
+        open_pecia(module_database, home, mounts=[mount_mcp]) as pecia,
         listening_site(site, pecia.app.settings.kernel) as url,
     ):
         await allow(pecia.app, hosts=["127.0.0.0/8"])
@@ -124,10 +124,10 @@ async def test_http_lists_and_calls_them(ground: HubFixture) -> None:
     assert said.json() == {"content": [{"type": "text", "text": "hi"}]}
 
 
-async def test_a_call_is_in_the_one_audit_trail(ground: HubFixture) -> None:
+async def test_a_call_is_in_the_one_audit_log(ground: HubFixture) -> None:
     async with ground.client("/mcp/all") as client:
         await client.call_tool("echo", {"text": "hi"})
-    rows = await ground.pecia.audit(tool="hub.echo", door="mcp", status="ok")
+    rows = await ground.pecia.audit(tool="hub.echo", interface="mcp", status="ok")
     assert rows[-1]["arguments"] == {"text": "hi"}
 
 

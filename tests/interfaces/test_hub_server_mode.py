@@ -34,7 +34,7 @@ async def pecia(
     file = home / "cipher.yml"
     file.write_text(dump_yaml({"mcpServers": {"files": entry}}), encoding="utf-8")
     flags: dict[str, Any] = {"hub.servers_file": str(file)}
-    async with open_pecia(module_database, home, annexes=[mount_mcp], **flags) as served:
+    async with open_pecia(module_database, home, mounts=[mount_mcp], **flags) as served:
         # Tools are known from the first look on.
         await served.call("hub/list_servers")
         made = await served.call("hub/check_server", {"server": "files"})
@@ -58,7 +58,7 @@ async def test_a_real_client_lists_and_calls_through_the_hub(pecia: Pecia) -> No
         ask = {"server": "files", "tool": "echo", "arguments": {"text": "hi"}}
         said = await client.call_tool("call_server_tool", ask)
     assert said.content == [types.TextContent(text="hi")]
-    rows = await pecia.audit(tool="hub.call_server_tool", door="mcp", status="ok")
+    rows = await pecia.audit(tool="hub.call_server_tool", interface="mcp", status="ok")
     assert rows[-1]["arguments"] == {**ask, "arguments": "•••"}
 
 
@@ -122,7 +122,7 @@ async def test_an_agent_starts_a_program_only_if_its_person_says_yes(
     # A client of the owner's, as the shim is: it shows the owner's token.
     shown = bearing(owner_token.read(house.app.settings.kernel.home) or "")
     async with (
-        serve_http(house.app, port=0, annexes=[mount_mcp]) as where,
+        serve_http(house.app, port=0, mounts=[mount_mcp]) as where,
         client_of(where.url, shown, elicitation_callback=answer) as client,
     ):
         said = await client.call_tool("add_server", ask)
@@ -134,7 +134,7 @@ async def test_an_agent_starts_a_program_only_if_its_person_says_yes(
 async def test_an_agent_without_a_person_starts_nothing(house: House) -> None:
     ask = {"server": "x", "command": "touch x"}
     async with (
-        serve_http(house.app, port=0, annexes=[mount_mcp]) as where,
+        serve_http(house.app, port=0, mounts=[mount_mcp]) as where,
         client_of(where.url, {}) as client,
     ):
         said = await client.call_tool("add_server", ask)

@@ -107,7 +107,7 @@ async def ground(
     file = home / "cipher.yml"
     file.write_text(dump_yaml({"mcpServers": {"scripted": entry}}), encoding="utf-8")
     flags: dict[str, Any] = {"hub.servers_file": str(file), "hub.timeout_s": "5"}
-    async with open_pecia(module_database, home, annexes=[mount_mcp], **flags) as served:
+    async with open_pecia(module_database, home, mounts=[mount_mcp], **flags) as served:
         await served.call("hub/list_servers")
         made = await served.call("hub/check_server", {"server": "scripted"})
         assert made.json()["state"] == "up"

@@ -15,7 +15,7 @@ from pecia.kernel.corpus.keyword.writer import IndexWriter
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.interfaces.tenant_server import Pecia, allow, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
@@ -70,7 +70,7 @@ async def filled(pecia: Pecia, folder: Path) -> Lake:
 
 async def index(pecia: Pecia) -> None:
     app = pecia.app
-    ana = await app.authenticate(pecia.tokens["north", "ana"], VISIT)
+    ana = await app.authenticate(pecia.tokens["north", "ana"], CONTEXT)
     assert isinstance(ana, Caller)
     keeper = await IndexWriter.acquire(
         app.store, "test", index_root(app.settings.kernel), ana.tenant_id

@@ -102,8 +102,8 @@ async def lake(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Lake]
     (folder / "wheels").mkdir(parents=True)
     (folder / KEY).write_bytes(BODY)
     flags: dict[str, Any] = {**ON}
-    doors: dict[str, Any] = {"annexes": [mount_mcp], "change": with_hashing}
-    async with open_pecia(database, tmp_path / "home", **doors, **flags) as pecia:
+    served: dict[str, Any] = {"mounts": [mount_mcp], "change": with_hashing}
+    async with open_pecia(database, tmp_path / "home", **served, **flags) as pecia:
         await allow(pecia.app, folders=[str(folder)])
         lake = Lake(pecia, folder)
         await lake.do(("add_source", {"source_id": "docs", "folder": str(folder)}))
@@ -114,7 +114,7 @@ async def lake(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Lake]
 
 
 @pytest.mark.timeout(120)
-async def test_whatever_shows_a_file_its_end_is_told_by_every_door_and_every_open_link(
+async def test_whatever_shows_a_file_its_end_is_known_to_every_interface_and_every_open_link(
     lake: Lake,
 ) -> None:
     """Nobody tells the index that it ended."""

@@ -61,7 +61,7 @@ async def server(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Ser
     async with open_pecia(
         database,
         tmp_path / "home",
-        annexes=[lambda app, keeper: mount_mcp(app, keeper, Subscriptions())],
+        mounts=[lambda app, keeper: mount_mcp(app, keeper, Subscriptions())],
     ) as pecia:
         for tenant, root in zip(("north", "south"), places, strict=False):
             await allow(pecia.app, tenant, space_roots=[str(root)])

@@ -18,7 +18,7 @@ from tests.laws.oracle import Caller
 from tests.laws.sql import AUDITED_TOOL, Names, bearer
 from tests.laws.visible import Rows
 
-VISIT = RequestContext("law")
+CONTEXT = RequestContext("law")
 # Small pages, so that cursors are a part of the law.
 PAGE = 2
 
@@ -70,8 +70,8 @@ class DispatcherPath:
     async def _do(self, names: Names, credential: str, tool: Tool | None) -> str:
         assert tool, "asked for what it cannot do"
         try:
-            who = await self._app.authenticate(bearer(names, credential), VISIT)
-            await self._app.call(who, *tool, VISIT)
+            who = await self._app.authenticate(bearer(names, credential), CONTEXT)
+            await self._app.call(who, *tool, CONTEXT)
         except PeciaError as error:
             return _SAID.get(type(error), f"{error.code.name} {error}")
         return "done 1"
@@ -79,7 +79,7 @@ class DispatcherPath:
     async def _read(self, names: Names, credential: str) -> dict[str, Rows] | None:
         found: dict[str, set[tuple[str, ...]]] = {table: set() for table in self.tables}
         try:
-            who = await self._app.authenticate(bearer(names, credential), VISIT)
+            who = await self._app.authenticate(bearer(names, credential), CONTEXT)
             assert isinstance(who, caller.Caller)
             tenant = names.plain(str(who.tenant_id))
             for shown in (self._people, self._tokens, self._sources, self._rest):
@@ -145,7 +145,7 @@ class DispatcherPath:
                 return
 
     async def _ask(self, who: caller.Caller, asked: str, /, **arguments: Json) -> Item:
-        result = await self._app.call(who, asked, arguments, VISIT)
+        result = await self._app.call(who, asked, arguments, CONTEXT)
         return cast(Item, result.structured)
 
 

@@ -261,10 +261,10 @@ class StdioTransport:
 async def in_process(app: App) -> AsyncGenerator[ASGIApp]:
     """Everything that is served, without a socket."""
     keeper = HttpAuthenticator(app)
-    annex = mount_mcp(app, keeper)
-    assert annex.lifespan is not None
-    async with annex.lifespan():
-        yield build_http_app(app, keeper, [annex])
+    mount = mount_mcp(app, keeper)
+    assert mount.lifespan is not None
+    async with mount.lifespan():
+        yield build_http_app(app, keeper, [mount])
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.tool.view import combine_tools
 from tests.mcp.raw_mcp import RawMcp
 
-VISIT = RequestContext("law")
+CONTEXT = RequestContext("law")
 LAKE = "/mcp/lake"
 MODEL = "law"
 DIMENSION = 4
@@ -46,8 +46,8 @@ class Inside:
 
     async def ask(self, bearer: str, tool: str, /, **arguments: Any) -> Said:
         try:
-            who = await self.app.authenticate(bearer, VISIT)
-            found = await self.app.call(who, tool, arguments, VISIT)
+            who = await self.app.authenticate(bearer, CONTEXT)
+            found = await self.app.call(who, tool, arguments, CONTEXT)
         except PeciaError as error:
             return {"error": error.payload()}
         return {"ok": found.structured}
@@ -149,9 +149,9 @@ def vector(text: str) -> list[float]:
 def with_hashing(app: App) -> App:
     """The same App with that embedder."""
     embedder = Hashing()
-    rooms = build_features(app.settings, app.store, app.audit_log, app.keyring, embedder)
-    tools = combine_tools(tool for room in rooms for tool in room.tools)
-    return replace(app, features=rooms, full_view=tools, embedder=embedder)
+    features = build_features(app.settings, app.store, app.audit_log, app.keyring, embedder)
+    tools = combine_tools(tool for feature in features for tool in feature.tools)
+    return replace(app, features=features, full_view=tools, embedder=embedder)
 
 
 async def embed(store: Store, tenant_id: str, texts: Sequence[str]) -> None:

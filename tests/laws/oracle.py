@@ -162,7 +162,7 @@ def _governs(who: Caller, write: Write) -> bool:
 
 def _writes(who: Caller, write: Write) -> bool:
     if write.changes.get("purge"):
-        # It rewrites the trail too.
+        # It rewrites the audit log too.
         return may_govern(who, write.key[0])
     return may_write(who, write.key[0], write.key[1])
 

@@ -12,7 +12,7 @@ from pecia.app.app import SETTINGS, App, open_app
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, house_flags, no_fetch
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class SpaceServer:
 
     async def add_space(self, files: Mapping[str, str]) -> tuple[Caller, Path]:
         """A space with these files, and its owner."""
-        owner = await self.app.authenticate(None, VISIT)
+        owner = await self.app.authenticate(None, CONTEXT)
         assert isinstance(owner, Caller)
         folder = self.folder / f"space-{uuid4().hex[:8]}"
         folder.mkdir()
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
-        await self.app.call(owner, "add_space", {"folder": str(folder)}, VISIT)
+        await self.app.call(owner, "add_space", {"folder": str(folder)}, CONTEXT)
         return owner, folder
 
 

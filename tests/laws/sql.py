@@ -308,7 +308,7 @@ def _needed(names: Names, write: Write) -> dict[str, Any]:
         case "source":
             return {"config": json.dumps(CONFIGS[write.row.protocol])}
         case "audit":
-            return {"at": Raw("now()"), "tool": AUDITED_TOOL, "door": "law", "status": "ok"}
+            return {"at": Raw("now()"), "tool": AUDITED_TOOL, "interface": "law", "status": "ok"}
         case "secret":
             return {"nonce": Raw("'n'"), "ciphertext": Raw("'c'")}
         case _:

@@ -23,7 +23,7 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import ForeignTool, ToolResult
 from pecia.kernel.tool.view import combine_tools
-from tests.conftest import VISIT, OpenHouse
+from tests.conftest import CONTEXT, OpenHouse
 from tests.laws.planted_secrets import Planted, fields, plain, plain_commands, planted, texts
 from tests.soak import SOAK
 
@@ -57,7 +57,7 @@ class OpenApp:
 
     def call(self, name: str, arguments: dict[str, Json], request_id: str | None) -> str:
         """What a client is told."""
-        visit = replace(VISIT, request_id=request_id)
+        visit = replace(CONTEXT, request_id=request_id)
 
         async def ask() -> str:
             try:
@@ -75,7 +75,7 @@ class OpenApp:
             return None
 
         operation = Operation("probe.read", Scope.READ, arguments={"uri": uri})
-        self.portal.call(self.app.dispatcher.run, self.who, operation, VISIT, work)
+        self.portal.call(self.app.dispatcher.run, self.who, operation, CONTEXT, work)
 
     def written(self) -> tuple[list[dict[str, Any]], str]:
         """The audit rows, and everything else that was written down."""
@@ -102,7 +102,7 @@ def opened(open_house: OpenHouse, database: DatabaseLogins, home: Path) -> Gener
     ):
         lines = io.StringIO()
         with logs.configure_logging(app.settings.kernel, stream=lines):
-            who = portal.call(app.authenticate, None, VISIT)
+            who = portal.call(app.authenticate, None, CONTEXT)
             assert isinstance(who, Caller)
             it = OpenApp(app, who, portal, home, lines)
             it.written()

@@ -23,11 +23,11 @@ from pecia.kernel.errors import Json, PeciaError, Timeout, Unavailable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.compute import workers
-from tests.conftest import VISIT, OpenHouse
+from tests.conftest import CONTEXT, OpenHouse
 from tests.soak import SOAK
 
-HURRIED = replace(VISIT, timeout_s=1.0)
-PATIENT = replace(VISIT, timeout_s=120.0)
+HURRIED = replace(CONTEXT, timeout_s=1.0)
+PATIENT = replace(CONTEXT, timeout_s=120.0)
 KNOWN = "entities:\n- {id: ent_a, name: A, type: thing, description: A thing}\n"
 LARGEST = 1_900_000
 
@@ -62,7 +62,7 @@ def server(database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse) -> I
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(open_house(database, tmp_path / "home")) as app,
     ):
-        caller = portal.call(app.authenticate, None, VISIT)
+        caller = portal.call(app.authenticate, None, CONTEXT)
         assert isinstance(caller, Caller)
         yield Server(portal, app, caller)
 
@@ -196,7 +196,7 @@ def test_workers_end_with_the_server(
 ) -> None:
     with start_blocking_portal() as portal:
         with portal.wrap_async_context_manager(open_house(database, tmp_path / "home")) as app:
-            caller = portal.call(app.authenticate, None, VISIT)
+            caller = portal.call(app.authenticate, None, CONTEXT)
             assert isinstance(caller, Caller)
             portal.call(app.call, caller, "ckf.parse", {"document": KNOWN}, PATIENT)
             assert len(workers()) == 1, "it stays warm"
@@ -208,7 +208,7 @@ def test_a_deadline_shorter_than_the_start_of_a_worker_is_met_once_one_has_start
 ) -> None:
     began = time.monotonic()
     server.answer("ckf.parse", {"document": KNOWN})
-    shorter = replace(VISIT, timeout_s=(time.monotonic() - began) / 2)
+    shorter = replace(CONTEXT, timeout_s=(time.monotonic() - began) / 2)
     (worker,) = workers()
     os.kill(worker, signal.SIGKILL)
 

@@ -135,7 +135,7 @@ def stage(
 
 @asynccontextmanager
 async def _opened(database: DatabaseLogins, root: Path) -> AsyncGenerator[tuple[Pecia, str]]:
-    async with open_pecia(database, root / "home", mode="local", annexes=[mount_mcp]) as pecia:
+    async with open_pecia(database, root / "home", mode="local", mounts=[mount_mcp]) as pecia:
         scopes = [it.value for it in Scope]
         made = await pecia.call("admin/make_token", {"label": "agent", "scopes": scopes}, {})
         yield pecia, made.json()["token"]

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from pecia.kernel.errors import Json
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.lake.conftest import Lake, lake
 from tests.features.lake.test_semantic_search import embed
 from tests.soak import FIRST, SOAK
@@ -85,8 +85,8 @@ async def lean_answers(lake: Lake, question: str) -> list[Any]:
     house = lake.house
     lean = house.app.full_view.for_agents()
     asked: dict[str, Json] = {"query": question, "mode": "lexical", "limit": 20}
-    found: Any = (await house.app.call(house.bo, "search_content", asked, VISIT, lean)).structured
-    said: Any = (await house.app.call(house.bo, "ask", {"question": question}, VISIT)).structured
+    found: Any = (await house.app.call(house.bo, "search_content", asked, CONTEXT, lean)).structured
+    said: Any = (await house.app.call(house.bo, "ask", {"question": question}, CONTEXT)).structured
     hits = [
         (it["uri"], it["spans"], it["kind"], it.get("repeats"), _near(it["match"]))
         for it in found["hits"]

@@ -126,7 +126,7 @@ async def thrown_at_all(database: DatabaseLogins, tmp_path: Path) -> dict[str, o
             figures["http"] = await thrown(HttpTransport(asgi), app, "http")
             figures["sse"] = await thrown(SseTransport(asgi, tasks), app, "sse")
             tasks.cancel_scope.cancel()
-        async with serve_http(app, port=0, annexes=[mount_mcp], instance="t") as where:
+        async with serve_http(app, port=0, mounts=[mount_mcp], instance="t") as where:
             figures["socket"] = await thrown(SocketTransport(where.port), app, "socket")
             async with shim(where.port, tmp_path) as target:
                 figures["stdio"] = await thrown(target, app, "stdio")

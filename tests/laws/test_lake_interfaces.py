@@ -55,13 +55,13 @@ class ServedLake:
 @pytest.fixture
 def harbour(database: DatabaseLogins, tmp_path: Path) -> Iterator[ServedLake]:
     with start_blocking_portal() as portal, connect(database.system) as system:
-        opening = open_pecia(database, tmp_path / "home", annexes=[mount_mcp], change=with_hashing)
+        opening = open_pecia(database, tmp_path / "home", mounts=[mount_mcp], change=with_hashing)
         with portal.wrap_async_context_manager(opening) as pecia:
             yield ServedLake(LakeApp(pecia.app, portal, SystemPath(system)), pecia.http)
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
-def test_rights_hold_through_the_doors(harbour: ServedLake) -> None:
+def test_rights_hold_through_every_interface(harbour: ServedLake) -> None:
     total, shore = Tally(), harbour.shore
     for seed, chance, world, member in islice(worlds_to_tell_apart(FIRST), max(1, WORLDS // SHARE)):
         names = shore.load(world, chance)

@@ -17,7 +17,7 @@ from pecia.kernel.corpus.search.plan import MAX_CANDIDATES, MAX_NEAREST
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
-from tests.conftest import EVERY_SCOPE, VISIT, House
+from tests.conftest import CONTEXT, EVERY_SCOPE, House
 from tests.laws.lake_clients import embed, index, vector, with_hashing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
@@ -109,7 +109,7 @@ async def member(house: House, name: str, folders: int) -> Caller:
     made = await house.call(house.ana, "make_token", label="t", user=name, scopes=EVERY_SCOPE)
     for folder in FOLDERS[:folders]:
         await grant(house, name, folder, "reader")
-    who = await house.app.authenticate(made["token"], VISIT)
+    who = await house.app.authenticate(made["token"], CONTEXT)
     assert isinstance(who, Caller)
     return who
 

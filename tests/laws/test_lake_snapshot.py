@@ -12,7 +12,7 @@ from pecia.kernel.corpus.catalog.texts import put, put_many
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.corpus.search.hydrate import read_window
 from pecia.kernel.corpus.search.search import Corpus, SearchMode, SearchRequest, SearchResult
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from tests.laws.lake_clients import Hashing, index
 from tests.laws.test_index_rebuild import Searches
 from tests.laws.test_lake_pages import SOURCE, WORDS, Large, grant, large

@@ -30,7 +30,7 @@ from pecia.kernel.errors import Json, NotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import EVERY_SCOPE, VISIT, OpenHouse
+from tests.conftest import CONTEXT, EVERY_SCOPE, OpenHouse
 from tests.soak import SOAK
 
 pytestmark = [
@@ -112,7 +112,7 @@ class World:
         return self.portal.call(self._call, who, tool, arguments)
 
     async def _call(self, who: Caller, tool: str, arguments: dict[str, Json]) -> Any:
-        return (await self.app.call(who, tool, arguments, VISIT)).structured
+        return (await self.app.call(who, tool, arguments, CONTEXT)).structured
 
     def crawl(self) -> None:
         self.call(self.ana, "crawl_source", source_id="nas")
@@ -143,17 +143,17 @@ def world(database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse) -> It
 
 
 async def _peopled(portal: BlockingPortal, app: App) -> World:
-    ana = await app.authenticate(None, VISIT)
+    ana = await app.authenticate(None, CONTEXT)
     assert isinstance(ana, Caller)
     callers: dict[str, Caller] = {}
     for name, (uid, gids) in USERS.items():
         numbers: list[Json] = [f"posixuid:nas:{uid}", *(f"posixgid:nas:{it}" for it in gids)]
         known: list[Json] = numbers if name in KNOWN else []
-        await app.call(ana, "add_user", {"name": name, "known_as": known}, VISIT)
+        await app.call(ana, "add_user", {"name": name, "known_as": known}, CONTEXT)
         asked: dict[str, Json] = {"label": "t", "user": name, "scopes": EVERY_SCOPE}
-        made = await app.call(ana, "make_token", asked, VISIT)
+        made = await app.call(ana, "make_token", asked, CONTEXT)
         assert isinstance(made.structured, dict)
-        caller = await app.authenticate(str(made.structured["token"]), VISIT)
+        caller = await app.authenticate(str(made.structured["token"]), CONTEXT)
         assert isinstance(caller, Caller)
         callers[name] = caller
     return World(portal, app, ana, callers)
@@ -262,7 +262,7 @@ async def _sees(world: World, wanted: dict[str, set[str]]) -> bool:
     for name, who in world.callers.items():
         asked: dict[str, Json] = {"source_id": "nas"}
         try:
-            found: Any = (await world.app.call(who, "list_files", asked, VISIT)).structured
+            found: Any = (await world.app.call(who, "list_files", asked, CONTEXT)).structured
             keys = {it["key"] for it in found["files"]}
         except NotFound:
             keys = set[str]()

@@ -23,7 +23,7 @@ from pecia.features.wiki.storage import disk, posix
 from pecia.kernel.errors import Conflict
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.laws.space_server import SpaceServer, open_space_server
 from tests.soak import SOAK
 
@@ -90,7 +90,7 @@ class Page:
             self.words.remove(word)
         try:
             await self.app.call(
-                self.owner, f"wiki.{name}", {"space": self.folder.name, **asked}, VISIT
+                self.owner, f"wiki.{name}", {"space": self.folder.name, **asked}, CONTEXT
             )
         except Conflict:
             self.words.discard(word)
@@ -186,7 +186,7 @@ async def live_through(server: SpaceServer, steps: list[Any]) -> None:
         page.owner,
         "wiki.read_document",
         {"path": "words.md", "space": page.folder.name},
-        VISIT,
+        CONTEXT,
     )
     text = page.file.read_text(encoding="utf-8")
     assert sorted(WORD.findall(text)) == sorted(page.words), text

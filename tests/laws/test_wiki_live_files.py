@@ -35,7 +35,7 @@ from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.errors import PeciaError, Unavailable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.laws.space_server import SpaceServer, open_space_server
 from tests.soak import SOAK
 
@@ -143,7 +143,7 @@ class Paper:
         asked = {"docName": "words", "space": self.place.project.name, **given}
         try:
             with interrupted(self, between):
-                await self.app.call(self.owner, "wiki.edit_document", asked, VISIT)
+                await self.app.call(self.owner, "wiki.edit_document", asked, CONTEXT)
         except (Killed, BaseExceptionGroup, PeciaError) as error:
             if isinstance(error, BaseExceptionGroup) and error.split(Killed)[1] is not None:
                 raise

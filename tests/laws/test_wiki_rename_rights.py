@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.errors import Json, PeciaError
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 from tests.soak import FIRST, SOAK
 
 pytestmark = pytest.mark.anyio
@@ -37,18 +37,18 @@ class World:
             (self.folder / path).write_text(text, "utf-8")
         ana, call = self.house.ana, self.house.app.call
         source: dict[str, Json] = {"source_id": f"wiki:{self.folder.name}"}
-        await call(ana, "add_space", {"folder": str(self.folder)}, VISIT)
-        await call(ana, "set_source", {**source, "trim_mode": "per_file"}, VISIT)
+        await call(ana, "add_space", {"folder": str(self.folder)}, CONTEXT)
+        await call(ana, "set_source", {**source, "trim_mode": "per_file"}, CONTEXT)
         for folder, role in (("pub/", "writer"), ("ro/", "reader")):
             grant = {"folder": folder, "to": "user:bo", "role": role}
-            await call(ana, "grant", {**source, **grant}, VISIT)
-        await call(ana, "wiki.list_documents", {"space": self.folder.name}, VISIT)
+            await call(ana, "grant", {**source, **grant}, CONTEXT)
+        await call(ana, "wiki.list_documents", {"space": self.folder.name}, CONTEXT)
 
     async def ask(self, tool: str, arguments: dict[str, Json]) -> Any:
         """The whole answer, or the whole refusal."""
         asked: dict[str, Json] = {"space": self.folder.name, **arguments}
         try:
-            done = await self.house.app.call(self.house.bo, f"wiki.{tool}", asked, VISIT)
+            done = await self.house.app.call(self.house.bo, f"wiki.{tool}", asked, CONTEXT)
         except PeciaError as error:
             return error.payload()
         said = json.dumps([done.structured, [str(it) for it in done.content]])

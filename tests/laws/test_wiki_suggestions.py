@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pecia.features.wiki.suggestion.anchor import find_anchors
 from pecia.features.wiki.suggestion.pieces import apply_pieces, split_change
 from pecia.kernel.errors import Conflict
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 from tests.soak import FIRST, SOAK
 
 SEEDS = 400 if SOAK else 6
@@ -90,7 +90,7 @@ class World:
     async def call(self, who: str, tool: str, **arguments: Any) -> dict[str, Any]:
         caller = self.house.ana if who == "ana" else self.house.bo
         asked = {"space": self.folder.name, **arguments}
-        done = await self.house.app.call(caller, f"wiki.{tool}", asked, VISIT)
+        done = await self.house.app.call(caller, f"wiki.{tool}", asked, CONTEXT)
         assert isinstance(done.structured, dict)
         return done.structured
 
@@ -204,9 +204,9 @@ async def test_accepted_pieces_are_in_the_text_once_and_no_suggestion_is_lost(
         (folder / ".pecia" / "config.yml").write_text(rule)
         lines = [f"In case {it} one has {it * it + 3} days off, at most.\n" for it in range(8)]
         (folder / "plan.md").write_text("# Plan\n\n" + "\n".join(lines))
-        await house.app.call(house.ana, "add_space", {"folder": str(folder)}, VISIT)
+        await house.app.call(house.ana, "add_space", {"folder": str(folder)}, CONTEXT)
         grant = {"source_id": f"wiki:{folder.name}", "to": "user:bo", "role": "reader"}
-        await house.app.call(house.ana, "grant", grant, VISIT)
+        await house.app.call(house.ana, "grant", grant, CONTEXT)
         world = World(house, folder, dice)
         steps = (world.suggest, world.edit, world.decide, world.decide, world.rename)
         for _ in range(STEPS):

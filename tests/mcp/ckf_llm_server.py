@@ -134,9 +134,9 @@ async def serving_llm(
     async with open_pecia(
         database,
         home,
-        annexes=[mount_mcp],
+        mounts=[mount_mcp],
         change=lambda app: with_models(app, asking_of(provider, held, app.store), read_source),
-        public_rooms="ckf",
+        public_toolsets="ckf",
         public_tenant="north",
     ) as pecia:
         yield Llm(pecia, tokens)
@@ -156,17 +156,20 @@ def with_models(app: App, asking: LlmServices, read_source: ReadSource = no_sour
     made = compile_llm_tool(
         llm_compiler(read_source, asking, PackageHandles(ShippedLibrary(), read_source))
     )
-    rooms = tuple(_asking(it, made) if it.name == "ckf" else it for it in app.features)
+    features = tuple(_asking(it, made) if it.name == "ckf" else it for it in app.features)
     return replace(
-        app, features=rooms, full_view=combine_tools(tool for room in rooms for tool in room.tools)
+        app,
+        features=features,
+        full_view=combine_tools(tool for feature in features for tool in feature.tools),
     )
 
 
-def _asking(room: Feature, made: AnyTool) -> Feature:
+def _asking(feature: Feature, made: AnyTool) -> Feature:
     tools = (
-        replace(made, public=it.public) if it.name == "ckf.compile_llm" else it for it in room.tools
+        replace(made, public=it.public) if it.name == "ckf.compile_llm" else it
+        for it in feature.tools
     )
-    return replace(room, tools=tuple(tools))
+    return replace(feature, tools=tuple(tools))
 
 
 def operated(**others: Any) -> Mapping[str, Any]:

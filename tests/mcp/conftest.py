@@ -19,7 +19,7 @@ from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import EVERY_SCOPE, VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, EVERY_SCOPE, house_flags, no_fetch
 from tests.mcp.raw_mcp import RawMcp
 
 BIT = "/mcp/conformance"
@@ -46,11 +46,11 @@ class Served:
 
     async def token(self, user: str, scopes: list[Json] = EVERY_SCOPE) -> str:
         """A token of a user, who is made when there is none yet."""
-        names = await self.app.call(self.owner, "list_users", {}, VISIT)
+        names = await self.app.call(self.owner, "list_users", {}, CONTEXT)
         if f'"{user}"' not in str(names.structured).replace("'", '"'):
-            await self.app.call(self.owner, "add_user", {"name": user}, VISIT)
+            await self.app.call(self.owner, "add_user", {"name": user}, CONTEXT)
         asked: dict[str, Json] = {"label": "test", "user": user, "scopes": scopes}
-        made = await self.app.call(self.owner, "make_token", asked, VISIT)
+        made = await self.app.call(self.owner, "make_token", asked, CONTEXT)
         assert isinstance(made.structured, dict)
         return str(made.structured["token"])
 
@@ -98,12 +98,12 @@ async def _serving(
     )
     changes = Subscriptions()
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        owner = await app.authenticate(None, VISIT) if settings.kernel.mode == "local" else None
+        owner = await app.authenticate(None, CONTEXT) if settings.kernel.mode == "local" else None
         async with (
             serve_http(
                 app,
                 port=0,
-                annexes=[lambda app, keeper: mount_mcp(app, keeper, changes)],
+                mounts=[lambda app, keeper: mount_mcp(app, keeper, changes)],
                 instance=INSTANCE,
             ) as address,
             httpx.AsyncClient(base_url=address.url, timeout=20) as http,

@@ -10,7 +10,7 @@ import pytest
 from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.errors import Json
 from pecia.kernel.text.tokens import estimate_tokens
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.raw_mcp import RawMcp
 from tests.mcp.test_lake import ServedLake, filled
@@ -343,7 +343,7 @@ async def spaces(served: Served, tmp_path: Path) -> Served:
         folder.mkdir()
         (folder / "found.md").write_text(f"# Found in {name}\n\nA lantern of brass.\n")
         given: dict[str, Json] = {"folder": str(folder), "name": name, "trim_mode": "open"}
-        await served.app.call(served.owner, "add_space", given, VISIT)
+        await served.app.call(served.owner, "add_space", given, CONTEXT)
     return served
 
 
@@ -390,7 +390,7 @@ async def test_every_hit_says_what_it_is(spaces: Served, tmp_path: Path) -> None
     page: dict[str, Json] = {"docName": "agent", "position": "replace", "space": "notes"}
     await ask(talk, "write_document", markdown="# Agent\n\nThe lantern is of tin.\n", **page)
     page |= {"docName": "person", "markdown": "# Person\n\nThe lantern is of glass.\n"}
-    await spaces.app.call(spaces.owner, "write_document", page, VISIT)
+    await spaces.app.call(spaces.owner, "write_document", page, CONTEXT)
     await ask(talk, "list_documents", space="notes")
     await shore.lake.index()
     answer = await ask(talk, "search_content", query="lantern", mode="lexical")
@@ -450,7 +450,7 @@ async def test_the_desk_lists_a_wiki_only_to_who_can_see_one(
     assert {"read_document", "write_document", "read", "list_sources"} <= await listed(served.talk)
     for name in ("handbook", "notes"):
         given: dict[str, Json] = {"name": name, "trim_mode": "per_file"}
-        await served.app.call(served.owner, "set_space", given, VISIT)
+        await served.app.call(served.owner, "set_space", given, CONTEXT)
     bo = served.other(await served.token("bo"))
     assert not {"read_document", "write_document", "read_file"} & await listed(bo)
 
@@ -469,11 +469,11 @@ async def test_instructions_name_what_the_caller_sees_and_only_that(
     if path != "/mcp/lake":
         assert "handbook, notes" in said
     await spaces.app.call(
-        spaces.owner, "set_source", {"source_id": "docs", "trim_mode": "per_file"}, VISIT
+        spaces.owner, "set_source", {"source_id": "docs", "trim_mode": "per_file"}, CONTEXT
     )
     for name in ("handbook", "notes"):
         given: dict[str, Json] = {"name": name, "trim_mode": "per_file"}
-        await spaces.app.call(spaces.owner, "set_space", given, VISIT)
+        await spaces.app.call(spaces.owner, "set_space", given, CONTEXT)
     reader = spaces.other(await spaces.token("bo", ["pecia.search", "pecia.read"]))
     hidden = (await reader.begin(path))["result"]["instructions"]
     assert not any(it in hidden for it in ("docs (folder)", "handbook, notes"))

@@ -20,7 +20,7 @@ from pecia.interfaces.cli.main import run
 from pecia.interfaces.cli.server.lock import ServerLock, claim_home, home_lock_path, write_lock
 from pecia.interfaces.mcp.methods.subscriptions import ResourceUpdated, ToolsListChanged
 from pecia.kernel.errors import Json, PeciaError
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.cascade_fixture import CascadeClient, asking, caller, document, write_layers
 from tests.laws.cascade_worlds import QUESTIONS, World, made_world, settled
 from tests.mcp.conftest import INSTANCE, Serve, Served
@@ -192,10 +192,10 @@ async def test_a_revoked_token_hears_no_more(shelves: tuple[Served, Path]) -> No
     served, folder = shelves
     uri, bo = "okf://kb/a", await served.token("bo")
     async with listening(f"{served.url}/mcp/cascade", uri, bo) as his:
-        listed = await served.app.call(served.owner, "list_tokens", {"user": "bo"}, VISIT)
+        listed = await served.app.call(served.owner, "list_tokens", {"user": "bo"}, CONTEXT)
         assert isinstance(listed.structured, dict)
         (it,) = cast(list[dict[str, Any]], listed.structured["tokens"])
-        await served.app.call(served.owner, "revoke_token", {"id": it["id"]}, VISIT)
+        await served.app.call(served.owner, "revoke_token", {"id": it["id"]}, CONTEXT)
         page = folder / "company" / "a.md"
         page.write_text(document("type: note", "## Rule\n\nnew"), encoding="utf-8")
         async with listening(f"{served.url}/mcp/cascade", uri, None) as mine:
@@ -229,7 +229,7 @@ async def resources(talk: RawMcp) -> dict[str, str]:
     return found
 
 
-async def test_at_every_door_a_caller_sees_the_cascade_of_what_they_may_read(
+async def test_at_every_interface_a_caller_sees_the_cascade_of_what_they_may_read(
     serve: Serve, tmp_path: Path
 ) -> None:
     """The law of rights, on worlds made at random: the manifest is another one each time."""

@@ -212,16 +212,16 @@ async def lent(database: DatabaseLogins, home: Path, read_source: Reader) -> Asy
         user_file=None,
     )
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as opened:
-        rooms = [
+        features = [
             ckf_feature("http://pecia.test", read_source) if it.name == "ckf" else it
             for it in opened.features
         ]
-        app = replace(opened, features=tuple(rooms))
+        app = replace(opened, features=tuple(features))
         async with (
             serve_http(
                 app,
                 port=0,
-                annexes=[lambda app, keeper: mount_mcp(app, keeper, Subscriptions())],
+                mounts=[lambda app, keeper: mount_mcp(app, keeper, Subscriptions())],
                 instance="lent",
             ) as address,
             httpx.AsyncClient(base_url=address.url, timeout=20) as http,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.errors import Json
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.raw_mcp import RawMcp
 
@@ -22,9 +22,9 @@ async def call(talk: RawMcp, tool: str, **arguments: Json) -> dict[str, Any]:
 async def audit(served: Served) -> list[dict[str, Any]]:
     await served.app.audit_log.drain()
     found: Any = (
-        await served.app.call(served.owner, "list_audit", {"limit": 10}, VISIT)
+        await served.app.call(served.owner, "list_audit", {"limit": 10}, CONTEXT)
     ).structured
-    return [it for it in found["rows"] if it["door"] == "mcp"]
+    return [it for it in found["rows"] if it["interface"] == "mcp"]
 
 
 async def test_the_whole_list_costs_at_most_two_thousand_tokens(served: Served) -> None:

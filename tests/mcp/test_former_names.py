@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.mcp.conftest import Serve, Served
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,7 @@ async def test_the_old_toolset_can_be_asked_for_in_a_header(served: Served) -> N
 
 
 async def test_a_setting_takes_the_old_names(serve: Serve) -> None:
-    asked = {"public_rooms": "office", "public_tenant": "local", "desk__tools": "office.whoami"}
+    asked = {"public_toolsets": "office", "public_tenant": "local", "desk__tools": "office.whoami"}
     async with serve(**asked) as served:
         names = {it["name"] for it in await listed(served, "/mcp")}
         tools = served.app.full_view.tools
@@ -56,5 +56,5 @@ async def test_the_audit_log_has_the_new_name_and_finds_it_by_either(serve: Serv
     async with serve() as served:
         await served.talk.ask("/mcp/office", "tools/call", {"name": "whoami", "arguments": {}})
         for name in ("whoami", "admin.whoami", "office.whoami"):
-            found: Any = await served.app.call(served.owner, "list_audit", {"tool": name}, VISIT)
+            found: Any = await served.app.call(served.owner, "list_audit", {"tool": name}, CONTEXT)
             assert [it["tool"] for it in found.structured["rows"]] == ["admin.whoami"], name

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from pecia.interfaces.mcp.methods.subscriptions import ResourceUpdated, ToolsListChanged
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 from tests.features.lake.conftest import Lake
 from tests.features.lake.test_semantic_search import embed
 from tests.mcp.conftest import Serve, Served
@@ -90,7 +90,7 @@ async def filled(served: Served, folder: Path, files: Mapping[str, str]) -> Serv
     lake = Lake(House(served.app, served.owner, nobody, ""), folder)
     lake.write(files)
     asked: dict[str, Json] = {"source_id": "docs", "folder": str(folder), "trim_mode": "open"}
-    await served.app.call(served.owner, "add_source", asked, VISIT)
+    await served.app.call(served.owner, "add_source", asked, CONTEXT)
     await lake.crawl()
     return ServedLake(served, lake)
 

@@ -14,7 +14,7 @@ from mcp import ClientSession
 from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPError
 
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.mcp.conftest import BIT, Served
 from tests.mcp.raw_mcp import BOTH, RawMcp
 from tests.mcp.test_stdio import at
@@ -40,7 +40,7 @@ async def folder(running: Served, tmp_path_factory: pytest.TempPathFactory) -> P
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"# Document {it}\n", "utf-8")
     (place / "long.md").write_text(LONG, "utf-8")
-    await running.app.call(running.owner, "admin.add_space", {"folder": str(place)}, VISIT)
+    await running.app.call(running.owner, "admin.add_space", {"folder": str(place)}, CONTEXT)
     return place
 
 
@@ -123,9 +123,9 @@ async def upstream(served: Served) -> AsyncGenerator[None]:
     """A server at the hub whose tool `big` returns as much as it is asked for."""
     command = shlex.join([sys.executable, str(PROGRAMS / "large_upstream.py")])
     asked = {"server": "up", "command": command}
-    await served.app.call(served.owner, "hub.add_server", asked, VISIT)
+    await served.app.call(served.owner, "hub.add_server", asked, CONTEXT)
     yield
-    await served.app.call(served.owner, "hub.remove_server", {"server": "up"}, VISIT)
+    await served.app.call(served.owner, "hub.remove_server", {"server": "up"}, CONTEXT)
 
 
 async def test_an_answer_of_the_hub_over_sse_that_is_too_long_is_an_error_and_the_session_lives(

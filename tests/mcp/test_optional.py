@@ -17,7 +17,7 @@ from pecia.interfaces.mcp.methods.subscriptions import (
     ResourceUpdated,
     ToolsListChanged,
 )
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.mcp.conftest import BIT, Served
 
 pytestmark = [
@@ -199,7 +199,7 @@ async def test_reading_what_is_not_there_has_the_number_of_each_era(served: Serv
 async def test_a_read_resource_leaves_an_audit_row(served: Served) -> None:
     await served.talk.ask(BIT, "resources/read", {"uri": WATCHED})
     await served.app.audit_log.drain()
-    rows = await served.app.call(served.owner, "list_audit", {"limit": 5}, VISIT)
+    rows = await served.app.call(served.owner, "list_audit", {"limit": 5}, CONTEXT)
     assert "conformance.resources/read" in str(rows.structured)
     assert WATCHED in str(rows.structured)
 
@@ -338,5 +338,7 @@ async def _until_heard(served: Served, person: Person, event: Any) -> None:
 
 async def _statuses(served: Served) -> list[str]:
     await served.app.audit_log.drain()
-    rows: Any = (await served.app.call(served.owner, "list_audit", {"limit": 20}, VISIT)).structured
+    rows: Any = (
+        await served.app.call(served.owner, "list_audit", {"limit": 20}, CONTEXT)
+    ).structured
     return [it["status"] for it in rows["rows"] if it["tool"] == "conformance.slow_compute"]

@@ -110,7 +110,7 @@ async def test_handshakes_are_limited_by_the_minute(serve: Serve) -> None:
 async def test_who_has_no_token_is_counted_by_address(serve: Serve) -> None:
     async with serve(local_tenant="north"):
         pass
-    public = {"public_rooms": "ckf", "public_tenant": "north", "trusted_proxies": "127.0.0.0/8"}
+    public = {"public_toolsets": "ckf", "public_tenant": "north", "trusted_proxies": "127.0.0.0/8"}
     async with (
         serve(mode="server", mcp_sessions_per_user="1", **public) as served,
         AsyncExitStack() as stack,

@@ -36,7 +36,7 @@ from pecia.interfaces.cli.stdio.session_headers import FORWARDED_VARIABLES, stri
 from pecia.interfaces.mcp.views.endpoints import list_endpoints
 from pecia.kernel.identity import owner_token
 from pecia.kernel.settings.catalog import build_catalog
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.mcp.conftest import INSTANCE, Serve, Served
 from tests.mcp.test_stdio import HELLO, LIST, READY, at, heard, pecia
 from tests.unit.features.hub.hub_server import listening_site
@@ -172,7 +172,7 @@ async def test_a_project_beside_a_running_server_becomes_one_of_its_spaces(
         done = await pecia("mcp", frames=[HELLO], cwd=project, env=env)
     assert heard(done)[0]["result"]
     assert read_lock(folder_lock_path(project)) == lock_at(served, home)
-    listed = await served.app.call(served.owner, "admin.list_spaces", {}, VISIT)
+    listed = await served.app.call(served.owner, "admin.list_spaces", {}, CONTEXT)
     assert str(project) in json.dumps(listed.structured)
 
 
@@ -195,9 +195,9 @@ async def test_a_tool_that_came_later_is_listed_by_a_shim_that_was_there_before(
     ):
         assert "echo" not in await names(client)
         server: dict[str, Any] = {"server": "late", "url": f"{url}/mcp"}
-        await served.app.call(served.owner, "hub.add_server", server, VISIT)
+        await served.app.call(served.owner, "hub.add_server", server, CONTEXT)
         assert "echo" in await names(client)
-        await served.app.call(served.owner, "hub.remove_server", {"server": "late"}, VISIT)
+        await served.app.call(served.owner, "hub.remove_server", {"server": "late"}, CONTEXT)
 
 
 @pytest.mark.requirement("memory.setup.block_env_reaches_session", "memory.instances.side_by_side")

@@ -9,7 +9,7 @@ import pytest
 from pecia.adapters.editors.hooks import SKILL
 from pecia.kernel.errors import Json
 from pecia.kernel.tool.skill import is_skill, skill_name
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.cascade_fixture import write_layers
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.raw_mcp import RawMcp
@@ -49,7 +49,7 @@ async def docs(running: Served, tmp_path_factory: pytest.TempPathFactory) -> Non
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     asked: dict[str, Json] = {"folder": str(root / "docs"), "trim_mode": "per_file"}
-    await running.app.call(running.owner, "admin.add_space", asked, VISIT)
+    await running.app.call(running.owner, "admin.add_space", asked, CONTEXT)
 
 
 async def test_a_wiki_folder_is_a_skill_with_a_digest_of_every_file(

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from scripts.node import TOOLS
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.test_stdio import HELLO, at, heard, pecia
 from tests.mcp.tools import PROGRAMS, needs, shim
@@ -107,7 +107,7 @@ async def test_a_stock_client_learns_of_two_tools_with_one_name(
     ):
         for name in ("one", "two"):
             asked: dict[str, Any] = {"server": name, "url": f"{url}/mcp"}
-            await served.app.call(served.owner, "hub.add_server", asked, VISIT)
+            await served.app.call(served.owner, "hub.add_server", asked, CONTEXT)
         words = [*at(served), "--toolset", "cipher"]
         found = await client(python, program, *words, cwd=tmp_path, env=env)
     assert "Tool name conflict: echo of two is already a tool of one" in found["error"]

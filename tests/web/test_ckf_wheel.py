@@ -27,7 +27,7 @@ def test_the_wheel_carries_its_licence_and_the_source_of_tools_and_prompts(
 ) -> None:
     (licence,) = installed.site.glob("pecia-*.dist-info/licenses/LICENSE")
     assert "Apache License" in licence.read_text("utf-8")
-    room = installed.site / "pecia" / "features" / "ckf"
+    folder = installed.site / "pecia" / "features" / "ckf"
     for name in (
         "tools/compile.py",
         "tools/packages.py",
@@ -35,8 +35,8 @@ def test_the_wheel_carries_its_licence_and_the_source_of_tools_and_prompts(
         "prompts.py",
         "talk-to-article.md",
     ):
-        assert (room / name).read_text("utf-8").strip()
-    assert "## 1. CORE INTENT" not in (room / "compile-and-critique.md").read_text("utf-8")
+        assert (folder / name).read_text("utf-8").strip()
+    assert "## 1. CORE INTENT" not in (folder / "compile-and-critique.md").read_text("utf-8")
 
 
 @pytest.mark.requirement("ckf.open.self_host")

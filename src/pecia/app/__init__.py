@@ -1,1 +1,1 @@
-"""The composition root: settings in, an open App out. Every tool call goes through `App.call`."""
+"""The composition root: settings in, an open App out. Every call goes through `dispatch.py`."""

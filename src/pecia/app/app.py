@@ -283,7 +283,7 @@ async def _compose(
     owner = await load_default_caller(store, kernel, account_name())
     lag = IndexLag(store, index_root(kernel))
     built = build_features(settings, store, audit_log, keyring, embedder, lag)
-    features = apply_public_access(built, kernel.public_rooms)
+    features = apply_public_access(built, kernel.public_toolsets)
     return App(
         settings=settings,
         store=store,

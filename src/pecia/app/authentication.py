@@ -59,12 +59,13 @@ class Authenticator:
             if self._without_token is None:
                 raise AuthRequired("a bearer token is required")
             return self._without_token
-        if pat.is_pat(bearer):
-            who = await self._authenticate_pat(bearer)
-        elif owner_token.is_owner_token(bearer):
-            return self._authenticate_owner_token(bearer)
-        else:
-            who = await self._authenticate_oidc(bearer)
+        digest = hashlib.sha256(bearer.encode()).digest()
+        who = self._get_cached(digest)
+        if who is None:
+            if owner_token.is_owner_token(bearer):
+                return self._authenticate_owner_token(bearer)
+            verify = self._authenticate_pat if pat.is_pat(bearer) else self._authenticate_oidc
+            who = self._cache(digest, _row_to_identity(await verify(bearer, digest)))
         self._used.add(who.credential_id)
         return who
 
@@ -85,25 +86,19 @@ class Authenticator:
         self.owner.check(bearer)
         return self._without_token
 
-    async def _authenticate_pat(self, bearer: str) -> Caller | Operator:
+    async def _authenticate_pat(self, bearer: str, digest: bytes) -> dict[str, Any]:
         # A damaged token is refused here, before anything is asked of the database.
-        digest = pat.check(bearer)
-        if kept := self._get_cached(digest):
-            return kept
+        pat.check(bearer)
         async with self._store.system() as tx:
             row = await tx.fetch_optional(SQL["authenticate"], hash=digest)
         if row is None:
             raise AuthRequired("this token is not known", challenge="invalid_token")
-        return self._cache(digest, _row_to_identity(row))
+        return row
 
-    async def _authenticate_oidc(self, bearer: str) -> Caller | Operator:
+    async def _authenticate_oidc(self, bearer: str, digest: bytes) -> dict[str, Any]:
         if self._verifier is None:
             raise AuthRequired("this is not a token of this server", challenge="invalid_token")
-        digest = hashlib.sha256(bearer.encode()).digest()
-        if kept := self._get_cached(digest):
-            return kept
-        claims = await self._verifier.verify(bearer)
-        return self._cache(digest, _row_to_identity(await self._enrol(claims, digest)))
+        return await self._enrol(await self._verifier.verify(bearer), digest)
 
     async def _enrol(self, claims: Claims, digest: bytes) -> dict[str, Any]:
         """The credential of a verified token; its user is created on first use."""

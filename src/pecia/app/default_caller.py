@@ -4,8 +4,7 @@ from pecia.app.authentication import SQL, row_to_caller
 from pecia.kernel.errors import Conflict, NotFound
 from pecia.kernel.identity.caller import Caller, CredentialKind, Scope
 from pecia.kernel.settings.kernel import KernelSettings
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 
 async def load_default_caller(
@@ -14,7 +13,7 @@ async def load_default_caller(
     """The caller of a request without a token; None if a token is required."""
     if settings.mode == "local":
         return await _load_local_owner(store, settings.local_tenant, os_user)
-    if settings.public_rooms and settings.public_tenant:
+    if settings.public_toolsets and settings.public_tenant:
         return await _load_public_caller(store, settings.public_tenant)
     return None
 

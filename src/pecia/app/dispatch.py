@@ -452,7 +452,7 @@ def _record(
     return AuditRecord(
         id=uuid4(),
         tool=name,
-        door=context.interface,
+        interface=context.interface,
         tenant_id=who.tenant_id if is_tenant else None,
         user_id=who.user_id if is_tenant else None,
         credential_id=who.credential_id if who else None,

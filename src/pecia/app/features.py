@@ -107,8 +107,8 @@ def apply_public_access(features: tuple[Feature, ...], names: Sequence[str]) -> 
     for name in names:
         if name not in known:
             raise InvalidEnum(
-                f"public_rooms: there is no toolset {name!r}",
-                field="public_rooms",
+                f"public_toolsets: there is no toolset {name!r}",
+                field="public_toolsets",
                 got=name,
                 allowed=[*known],
             )

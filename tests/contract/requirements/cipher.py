@@ -5,10 +5,10 @@ Names of tools and variables are Cipher's; `cipher` the command is `pecia cipher
 
 from tests.contract.requirement import Requirement
 
-HTTP = "the MCP door: Streamable HTTP"
-SSE = "the MCP door: SSE"
-METHODS = "the MCP door: optional methods"
-LOGS = "the CLI door: log level of a session"
+HTTP = "the MCP interface: Streamable HTTP"
+SSE = "the MCP interface: SSE"
+METHODS = "the MCP interface: optional methods"
+LOGS = "the CLI: log level of a session"
 
 COMPAT = "As `pecia cipher`, or as printed once the `pecia-compat` distribution adds `cipher`."
 ONE_STORE = "Memories live in PostgreSQL; one line at start and in `doctor` names the store in use."

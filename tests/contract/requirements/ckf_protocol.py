@@ -17,7 +17,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.server.api_mcp_path": Requirement(
         6, "POST /api/mcp lists and runs the same tools as /mcp/ckf."
     ),
-    "ckf.server.public_rooms": Requirement(
+    "ckf.server.public_toolsets": Requirement(
         6,
         "A caller without a token lists the tools and runs ckf.compile.",
         replaced=(

@@ -5,7 +5,7 @@
 
 from tests.contract.requirement import Requirement
 
-PANES = "the web door: editor"
+PANES = "the web interface: editor"
 
 NO_APP = (
     "There is no desktop app: the first `pecia start` on a terminal, or the first-run page, asks."
@@ -366,7 +366,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         117, "`set_config` on any other leaf changes nothing and says NOT_AGENT_SETTABLE."
     ),
     "wiki.config.not_agent_settable_code": Requirement(
-        117, "NOT_AGENT_SETTABLE is in the error table; every door renders it with `field`."
+        117, "NOT_AGENT_SETTABLE is in the error table; every interface renders it with `field`."
     ),
     "wiki.config.content_scope_by_okignore": Requirement(
         117, "`.okignore` decides which files are documents; `set_config` cannot."
@@ -382,7 +382,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         119, "A patch whose leaves land in both files changes none and says MIXED_SCOPE."
     ),
     "wiki.config.mixed_scope_code": Requirement(
-        119, "MIXED_SCOPE is in the error table; every door renders it with `field`."
+        119, "MIXED_SCOPE is in the error table; every interface renders it with `field`."
     ),
     "wiki.set_config.validates_first": Requirement(
         121, "A patch that makes the merged config invalid leaves both files as they were."

@@ -23,8 +23,7 @@ from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.worker import run_worker
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
 from pecia.kernel.store.audit.record import AuditRecord
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 QUICK = WorkerIntervals(heartbeat_s=0.05, stalled_s=30, poll_s=0.05, grace_s=5)
 AT_ONCE = RetryPolicy(attempts=3, first_s=0, max_s=0)

@@ -151,7 +151,7 @@ async def test_nobody_can_defer(ground: JobsFixture) -> None:
         "SELECT * FROM jobs.procrastinate_jobs",
         "SELECT * FROM kernel.job",
         "SELECT jobs.procrastinate_cancel_job_v1(1, true, true)",
-        "SELECT kernel.put_job(NULL, NULL, 'house.sweep', NULL, 'default', 0, '{}', NULL)",
+        "SELECT kernel.put_job(NULL, NULL, 'kernel.cleanup', NULL, 'default', 0, '{}', NULL)",
         "SELECT kernel.end_run(1, 1, 0, 'succeeded', NULL, NULL, true)",
     ],
 )

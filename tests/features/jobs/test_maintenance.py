@@ -12,7 +12,7 @@ from tests.features.jobs.jobs_fixture import JobsFixture, Probe
 pytestmark = pytest.mark.anyio
 
 AUDIT = """
-INSERT INTO kernel.audit (id, tenant_id, at, tool, door, status)
+INSERT INTO kernel.audit (id, tenant_id, at, tool, interface, status)
 VALUES (%(id)s, %(tenant_id)s, now() - make_interval(days => %(days)s), 'probe.old', 'test', 'ok')
 """
 

@@ -17,7 +17,7 @@ from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import EVERY_SCOPE, VISIT, House, house_flags, no_fetch
+from tests.conftest import CONTEXT, EVERY_SCOPE, House, house_flags, no_fetch
 from tests.features.lake.conftest import Lake
 
 FILE: dict[str, Json] = {"source_id": "docs", "key": "a.md"}
@@ -41,16 +41,16 @@ async def main() -> None:
 
 
 async def asked(app: App, folder: Path) -> dict[str, Any]:
-    ana = await app.authenticate(None, VISIT)
+    ana = await app.authenticate(None, CONTEXT)
     assert isinstance(ana, Caller)
     lake = Lake(House(app, ana, ana, ""), folder)
     lake.write({"a.md": "A derailleur moves the chain.\n"})
     await lake.house.call(ana, "add_source", source_id="docs", folder=str(folder), trim_mode="open")
     await lake.crawl()
     made = await lake.house.call(ana, "make_token", label="test", scopes=EVERY_SCOPE)
-    caller = await app.authenticate(str(made["token"]), VISIT)
+    caller = await app.authenticate(str(made["token"]), CONTEXT)
     return {
-        tool: (await app.call(caller, tool, arguments, VISIT)).structured
+        tool: (await app.call(caller, tool, arguments, CONTEXT)).structured
         for tool, arguments in CALLS.items()
     }
 

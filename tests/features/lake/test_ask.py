@@ -15,7 +15,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.tool.model import TextContent, ToolResult
-from tests.conftest import VISIT, House, house_flags, no_fetch
+from tests.conftest import CONTEXT, House, house_flags, no_fetch
 from tests.features.lake.conftest import SOURCE, Lake
 from tests.provider import Fails, LoopbackProvider, Says, Scripted
 
@@ -68,7 +68,7 @@ async def asked_of(
 
 
 async def filled(app: App, folder: Path) -> Lake:
-    ana = await app.authenticate(None, VISIT)
+    ana = await app.authenticate(None, CONTEXT)
     assert isinstance(ana, Caller)
     house = House(app, ana, ana, "")
     await house.call(ana, "add_source", source_id=SOURCE, folder=str(folder), trim_mode="open")
@@ -144,7 +144,7 @@ async def test_a_sentence_that_its_quotation_bears_out_is_shown_with_it(
             "Loan bikes are checked every Monday by the workshop."
         )
         await require_verified(lake, answer)
-        result = await lake.house.app.call(lake.house.ana, "ask", {"question": QUESTION}, VISIT)
+        result = await lake.house.app.call(lake.house.ana, "ask", {"question": QUESTION}, CONTEXT)
         assert f"{TRUE[0]} [1]" in text_of(result)
 
 
@@ -200,7 +200,7 @@ async def test_a_sentence_that_says_more_than_it_quotes_is_replaced_by_the_whole
 ) -> None:
     claim = TWISTED[name]
     async with asked_of(database, tmp_path / "home", Says(reply(claim))) as (lake, _):
-        result = await lake.house.app.call(lake.house.ana, "ask", {"question": QUESTION}, VISIT)
+        result = await lake.house.app.call(lake.house.ana, "ask", {"question": QUESTION}, CONTEXT)
         answer: Any = result.structured
         assert [it["text"] for it in answer["sentences"]] == [""]
         assert answer["reworded"] == 1

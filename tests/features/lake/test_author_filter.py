@@ -14,13 +14,13 @@ from pecia.kernel.corpus.provenance import with_writer
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.lake.conftest import Lake
 from tests.features.lake.test_semantic_search import embed
 
 pytestmark = pytest.mark.anyio
 
-AGENT_VISIT = replace(VISIT, interface="mcp")
+AGENT_CONTEXT = replace(CONTEXT, interface="mcp")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ async def written(lake: Lake, tmp_path: Path) -> Lake:
 async def _write(lake: Lake, who: Caller, name: str, text: str, *, is_agent: bool = False) -> None:
     page: dict[str, Json] = {"docName": name, "position": "replace", "space": "notes"}
     page["markdown"] = f"# {name.title()}\n\n{text}\n"
-    await lake.house.app.call(who, "write_document", page, AGENT_VISIT if is_agent else VISIT)
+    await lake.house.app.call(who, "write_document", page, AGENT_CONTEXT if is_agent else CONTEXT)
 
 
 def _repository(folder: Path, files: dict[str, str]) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.tool.model import AnyTool, DeferredTool, Tool
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 from tests.features.lake.conftest import Lake
 
 pytestmark = pytest.mark.anyio
@@ -54,10 +54,10 @@ WRONG: dict[str, list[Json]] = {
 
 
 def lake_tools(house: House) -> list[Tool[Any, Any]]:
-    [room] = [it for it in house.app.features if it.name == "lake"]
-    found = [it.loaded if isinstance(it, DeferredTool) else it for it in room.tools]
+    [feature] = [it for it in house.app.features if it.name == "lake"]
+    found = [it.loaded if isinstance(it, DeferredTool) else it for it in feature.tools]
     tools = [it for it in found if isinstance(it, Tool)]
-    assert len(tools) == len(room.tools) > 10
+    assert len(tools) == len(feature.tools) > 10
     return tools
 
 
@@ -109,7 +109,7 @@ def out_of_bounds(of: dict[str, Any]) -> Iterator[Json]:
 async def said(house: House, tool: AnyTool, given: dict[str, Json]) -> dict[str, Json]:
     """How a call is refused; the answer itself when it is not."""
     try:
-        found = await house.app.call(house.ana, f"{tool.feature}.{tool.name}", given, VISIT)
+        found = await house.app.call(house.ana, f"{tool.feature}.{tool.name}", given, CONTEXT)
     except PeciaError as error:
         return error.payload()
     return {"answered": found.structured}

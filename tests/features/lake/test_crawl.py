@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput, NotFound
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 from tests.features.lake.conftest import Lake
 
 pytestmark = pytest.mark.anyio
@@ -120,10 +120,10 @@ async def test_a_source_that_makes_no_sense_is_refused_by_the_field(
 
 async def test_another_than_the_owner_of_the_machine_names_no_folder(house: House) -> None:
     await house.call(house.ana, "set_user", name="bo", role="admin")
-    bo = await house.app.authenticate(house.bo_token, VISIT)
+    bo = await house.app.authenticate(house.bo_token, CONTEXT)
     for where in ({"folder": "/etc"}, {"git": "file:///etc"}, {"git": "file:///%65tc"}):
         with pytest.raises(Forbidden, match="not among those"):
-            await house.app.call(bo, "add_source", {"source_id": "etc", **where}, VISIT)
+            await house.app.call(bo, "add_source", {"source_id": "etc", **where}, CONTEXT)
 
 
 async def test_links_out_of_the_folder_are_not_followed(lake: Lake, tmp_path: Path) -> None:

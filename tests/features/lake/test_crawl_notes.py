@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.jobs.worker import run_until_idle
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.lake.conftest import Lake
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ async def test_owners_are_told_that_files_wait_and_others_are_not(lake: Lake) ->
     lean = house.app.full_view.for_agents()
     asked = {"query": "heron", "mode": "lexical"}
     passages: Any = (
-        await house.app.call(house.ana, "search_content", asked, VISIT, lean)
+        await house.app.call(house.ana, "search_content", asked, CONTEXT, lean)
     ).structured
     assert note in passages["degraded"]
 

@@ -40,10 +40,10 @@ class Paused:
         *,
         name: str = "",
         content_type: str = "",
-        told: PageProgress | None = None,
+        on_page: PageProgress | None = None,
     ) -> ExtractorResult:
-        if told is not None:
-            told(*self.pages)
+        if on_page is not None:
+            on_page(*self.pages)
             await self.go_on.wait()
         return await self.extractor.extract(source, name=name, content_type=content_type)
 
@@ -88,7 +88,7 @@ async def test_the_pages_of_a_long_file_are_told_while_it_is_read(lake: Lake) ->
                 while not status["underway"] or status["read"] != 1:
                     await anyio.sleep(0.05)
                     status = await house.call(house.ana, "crawl_status", source_id="docs")
-                assert told(status) == [("long.txt", 3, 10)]
+                assert read_progress(status) == [("long.txt", 3, 10)]
                 paused.go_on.set()
     status = await house.call(house.ana, "crawl_status", source_id="docs")
     assert (status["state"], status["read"], status["underway"]) == ("done", 2, [])
@@ -135,13 +135,13 @@ async def test_while_a_long_file_is_stored_the_worker_says_that_it_is_at_it(lake
                         await anyio.sleep(0.05)
                         status = await house.call(house.ana, "crawl_status", source_id="docs")
                         assert status["read"] == 0
-                        assert told(status) in ([], [("long.txt", 10, 10)])
-                        moments |= {it["told_at"] for it in status["underway"]}
+                        assert read_progress(status) in ([], [("long.txt", 10, 10)])
+                        moments |= {it["reported_at"] for it in status["underway"]}
     status = await house.call(house.ana, "crawl_status", source_id="docs")
     assert (status["state"], status["read"], status["underway"]) == ("done", 1, [])
 
 
-def told(status: dict[str, Any]) -> list[tuple[str, int, int]]:
+def read_progress(status: dict[str, Any]) -> list[tuple[str, int, int]]:
     return [(it["key"], it["pages_read"], it["pages"]) for it in status["underway"]]
 
 

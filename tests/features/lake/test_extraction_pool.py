@@ -33,7 +33,7 @@ class CountingExtraction:
         *,
         name: str = "",
         content_type: str = "",
-        told: PageProgress | None = None,
+        on_page: PageProgress | None = None,
     ) -> ExtractorResult:
         raise AssertionError("these tests open readers and read nothing")
 

@@ -7,7 +7,7 @@ import pytest
 
 from pecia.kernel.errors import MissingField, NotFound, OutOfRange, PeciaError
 from pecia.kernel.identity.caller import Caller
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 from tests.features.lake.conftest import Lake
 
 pytestmark = pytest.mark.anyio
@@ -144,7 +144,7 @@ async def test_what_is_hidden_fails_exactly_as_what_is_not_there(
         asked = {"query": "see"} if tool == "search_content" else {}
         asked |= {"source_id": source} | ({} if more is None else {"key": key, **more})
         with pytest.raises(NotFound) as failed:
-            await house.app.call(house.bo, tool, asked, VISIT)
+            await house.app.call(house.bo, tool, asked, CONTEXT)
         return failed.value
 
     hidden = await refused("docs", "secret.md")

@@ -135,7 +135,7 @@ async def test_hidden_files_take_no_place_among_the_best(lake: Lake) -> None:
     assert len(filtered["hits"]) == 5
 
 
-async def test_what_a_room_wrote_itself_has_no_original_to_open(lake: Lake) -> None:
+async def test_what_a_feature_wrote_itself_has_no_original_to_open(lake: Lake) -> None:
     """A link that could never serve is not given."""
     lake.write({"a.md": "The heron stands in the reeds.\n"})
     await lake.crawl()

@@ -17,7 +17,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, House, house_flags, no_fetch
+from tests.conftest import CONTEXT, House, house_flags, no_fetch
 from tests.features.lake.conftest import Lake
 from tests.origin_servers import Answer, served
 
@@ -146,7 +146,7 @@ async def lake(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Lake]
             SETTINGS, flags=flags, environ={}, project_file=None, user_file=None
         )
         async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-            ana = await app.authenticate(None, VISIT)
+            ana = await app.authenticate(None, CONTEXT)
             assert isinstance(ana, Caller)
             lake = Lake(House(app, ana, ana, ""), tmp_path)
             asked = {"source_id": "site", "web": f"{url}/", "most_bytes": MOST_BYTES}
@@ -206,7 +206,7 @@ async def test_a_page_that_fails_for_the_moment_keeps_its_text(
             SETTINGS, flags=flags, environ={}, project_file=None, user_file=None
         )
         async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-            ana = await app.authenticate(None, VISIT)
+            ana = await app.authenticate(None, CONTEXT)
             assert isinstance(ana, Caller)
             lake = Lake(House(app, ana, ana, ""), tmp_path)
             await lake.house.call(ana, "add_source", source_id="site", web=f"{url}/")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.errors import Json, NotFound
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.lake.conftest import Lake
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +80,7 @@ async def require_only(lake: Lake, granted: set[str], chance: Random) -> None:
                 await ask(tool, **asked)
             else:
                 with pytest.raises(NotFound):
-                    await house.app.call(house.bo, tool, asked, VISIT)
+                    await house.app.call(house.bo, tool, asked, CONTEXT)
     for hidden in {*FOLDERS} - granted:
         assert secret(hidden) not in json.dumps(said)
         assert f"{hidden}/note" not in json.dumps(said)

@@ -11,7 +11,7 @@ from pecia.features.lake.downloads.link import DownloadTicket
 from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput, Json, NotFound
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
-from tests.conftest import VISIT, House
+from tests.conftest import CONTEXT, House
 from tests.features.lake.conftest import Lake
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ async def original(lake: Lake, url: str) -> bytes:
         with (await app.original_fetcher.fetch(call, ticket)).body as body:
             return body.read()
 
-    return await app.dispatcher.run(ticket.caller, Operation("test", Scope.READ), VISIT, fetch)
+    return await app.dispatcher.run(ticket.caller, Operation("test", Scope.READ), CONTEXT, fetch)
 
 
 async def test_what_is_sent_is_found_kept_replaced_and_removed(inbox: Lake) -> None:

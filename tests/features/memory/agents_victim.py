@@ -17,7 +17,7 @@ from pecia.kernel.errors import PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, house_flags, no_fetch
 from tests.features.memory.conftest import Memories
 
 PROJECT = "harbour"
@@ -47,7 +47,7 @@ async def main() -> None:
     flags = house_flags(logins, Path(given["home"]))
     settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
         memories = Memories(app, ana, ana, ana).within(project_name=PROJECT)
         async with anyio.create_task_group() as agents:

@@ -22,7 +22,7 @@ from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.view import combine_tools
-from tests.conftest import EVERY_SCOPE, VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, EVERY_SCOPE, house_flags, no_fetch
 
 SWITCHES = {"memory.use_workspace": "true", "memory.knowledge_graph": "true"}
 
@@ -88,7 +88,7 @@ async def open_memories(
         user_file=None,
     )
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
         bo, cy = [await member(app, ana, name) for name in ("bo", "cy")]
         yield Memories(app, ana, bo, cy)
@@ -96,10 +96,10 @@ async def open_memories(
 
 async def member(app: App, ana: Caller, name: str, scopes: list[Json] = EVERY_SCOPE) -> Caller:
     """A new member of the tenant."""
-    await app.call(ana, "add_user", {"name": name}, VISIT)
+    await app.call(ana, "add_user", {"name": name}, CONTEXT)
     asked: dict[str, Json] = {"label": "test", "user": name, "scopes": scopes}
-    made = cast(dict[str, Any], (await app.call(ana, "make_token", asked, VISIT)).structured)
-    found = await app.authenticate(made["token"], VISIT)
+    made = cast(dict[str, Any], (await app.call(ana, "make_token", asked, CONTEXT)).structured)
+    found = await app.authenticate(made["token"], CONTEXT)
     assert isinstance(found, Caller)
     return found
 

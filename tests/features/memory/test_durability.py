@@ -9,7 +9,7 @@ from pecia.app.app import SETTINGS, open_app
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, house_flags, no_fetch
 from tests.features.memory.conftest import Memories
 from tests.features.memory.victim_process import open_victim
 
@@ -40,7 +40,7 @@ async def test_every_acknowledged_memory_survives_and_is_found_at_once(
     flags = house_flags(database, home)
     settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
         memories = Memories(app, ana, ana, ana)
         for text in acked:

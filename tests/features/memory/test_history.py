@@ -6,7 +6,7 @@ import pytest
 
 from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.errors import Conflict, NotFound, PeciaError
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from tests.features.memory.conftest import Memories
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ import pytest
 
 from pecia.kernel.errors import Forbidden, InvalidFormat, NotFound
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.memory.conftest import Memories, member, open_memories
 
 pytestmark = pytest.mark.anyio
@@ -195,7 +195,7 @@ async def test_what_a_purged_user_kept_or_shared_goes_with_them(memories: Memori
     await memories.remember(gone, "El keeps a diary.")
     await shared.remember(gone, "El shared this recipe.")
     await memories.call(gone, "cipher_add_node", id="el", labels=["Person"])
-    await memories.app.call(memories.ana, "admin.purge_user", {"user": name}, VISIT)
+    await memories.app.call(memories.ana, "admin.purge_user", {"user": name}, CONTEXT)
     async with memories.app.store.system() as tx:
         left = await tx.fetch_all(
             "SELECT 1 FROM kernel.revision WHERE text LIKE 'El %%' UNION ALL"

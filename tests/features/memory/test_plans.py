@@ -13,7 +13,7 @@ from pecia.features.memory.embeddings import TextEmbeddings
 from pecia.features.memory.model import MemoryDraft, MemoryKind, new_id
 from pecia.features.memory.store import get_memory, insert_memories, load_hits, note_memories
 from pecia.kernel.store.audit.record import AuditRecord
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from tests.features.memory.conftest import Memories
 
 pytestmark = pytest.mark.anyio

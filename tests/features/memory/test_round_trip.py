@@ -244,7 +244,7 @@ async def test_a_call_that_is_sent_many_times_at_once_adds_one_memory(memories: 
     assert await memories.listed(memories.bo) == [PORT]
 
 
-async def test_the_trail_does_not_hold_the_words_of_a_memory(memories: Memories) -> None:
+async def test_the_audit_log_does_not_hold_the_words_of_a_memory(memories: Memories) -> None:
     word = "xylophone88"
     await memories.remember(memories.bo, f"The secret of the server is {word}.")
     await memories.call(memories.bo, "ask_cipher", message=f"Our API is called {word}.")

@@ -10,7 +10,7 @@ from pecia.interfaces.mcp.views.cipher import cipher_options, cipher_view
 from pecia.kernel.errors import Json
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.tool.call import Call
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.memory.conftest import Memories, open_memories, with_mind
 from tests.provider import LoopbackProvider, Says
 
@@ -76,7 +76,7 @@ async def test_a_session_that_allows_more_time_allows_it_to_the_model(memories: 
     for session in ({}, {"hub.timeout_s": 300.0}, {"AGGREGATOR_TIMEOUT": "60000"}):
         view = cipher_view(tools, [], cipher_options(heard.app.settings, session))
         asked: dict[str, Json] = {"message": "Which port has staging?"}
-        await heard.app.call(memories.ana, "ask_cipher", asked, VISIT, view)
+        await heard.app.call(memories.ana, "ask_cipher", asked, CONTEXT, view)
     usual, long, short = mind.waited_s
     assert usual == 120
     assert 200 < long <= 240

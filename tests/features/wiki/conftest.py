@@ -18,7 +18,7 @@ from pecia.kernel.corpus.keyword.writer import IndexWriter
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import EVERY_SCOPE, VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, EVERY_SCOPE, house_flags, no_fetch
 from tests.mcp.raw_mcp import RawMcp
 
 ENDPOINT = "/mcp/wiki"
@@ -96,7 +96,7 @@ class Space:
     async def admin(self, tool: str, /, **arguments: Any) -> None:
         """A change of rights, by the administrator."""
         await self.served.app.call(
-            self.served.ana, tool, {"source_id": f"wiki:{self.name}", **arguments}, VISIT
+            self.served.ana, tool, {"source_id": f"wiki:{self.name}", **arguments}, CONTEXT
         )
 
     def write(self, files: Mapping[str, str | bytes]) -> None:
@@ -134,18 +134,18 @@ async def open_served(database: DatabaseLogins, home: Path, **flags: str) -> Asy
         user_file=None,
     )
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        ana = await app.authenticate(None, VISIT)
+        ana = await app.authenticate(None, CONTEXT)
         assert isinstance(ana, Caller)
-        await app.call(ana, "add_user", {"name": "bo"}, VISIT)
+        await app.call(ana, "add_user", {"name": "bo"}, CONTEXT)
         made = await app.call(
-            ana, "make_token", {"label": "test", "user": "bo", "scopes": EVERY_SCOPE}, VISIT
+            ana, "make_token", {"label": "test", "user": "bo", "scopes": EVERY_SCOPE}, CONTEXT
         )
         assert isinstance(made.structured, dict)
         async with (
             serve_http(
                 app,
                 port=0,
-                annexes=[lambda app, keeper: mount_mcp(app, keeper, Subscriptions())],
+                mounts=[lambda app, keeper: mount_mcp(app, keeper, Subscriptions())],
                 instance="wiki-under-test",
             ) as address,
             httpx.AsyncClient(base_url=address.url, timeout=60) as http,
@@ -163,5 +163,5 @@ async def add_space(served: Served, tmp_path: Path) -> Space:
     name = f"notes-{uuid4().hex[:8]}"
     folder = tmp_path / name
     folder.mkdir()
-    await served.app.call(served.ana, "add_space", {"folder": str(folder)}, VISIT)
+    await served.app.call(served.ana, "add_space", {"folder": str(folder)}, CONTEXT)
     return Space(served, name, folder)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pecia.features.wiki.remote.reconcile import SpaceReconciler, SyncOutcome
 from pecia.kernel.feature import find_service
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.wiki.conftest import Space
 
 PERSON = ("Ana Lima", "ana@example.com")
@@ -92,7 +92,7 @@ class SyncedSpace:
 
     async def admin(self, tool: str, asked: dict[str, Any]) -> dict[str, Any]:
         served = self.space.served
-        done = await served.app.call(served.ana, tool, asked, VISIT)
+        done = await served.app.call(served.ana, tool, asked, CONTEXT)
         assert isinstance(done.structured, dict)
         return done.structured
 

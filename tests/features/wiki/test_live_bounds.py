@@ -13,7 +13,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.wiki.conftest import Served, Space, add_space, open_served
 from tests.features.wiki.live_editor import LiveEditor, address, at
 
@@ -62,7 +62,7 @@ def bo_at(
 
 async def bos_token(served: Served, scopes: list[str]) -> dict[str, Any]:
     ask: dict[str, Any] = {"label": "test", "user": "bo", "scopes": scopes}
-    made = (await served.app.call(served.ana, "make_token", ask, VISIT)).structured
+    made = (await served.app.call(served.ana, "make_token", ask, CONTEXT)).structured
     assert isinstance(made, dict)
     return made
 
@@ -137,7 +137,7 @@ async def test_who_loses_the_right_to_read_is_told_nothing_more(plan: Space) -> 
 async def test_a_revoked_token_ends_its_sockets_with_the_next_message(plan: Space) -> None:
     made = await bos_token(plan.served, ["pecia.read", "pecia.write"])
     async with ana_at(plan) as ana, bo_at(plan, made["token"]) as bo:
-        await plan.served.app.call(plan.served.ana, "revoke_token", {"id": made["id"]}, VISIT)
+        await plan.served.app.call(plan.served.ana, "revoke_token", {"id": made["id"]}, CONTEXT)
         bo.type(0, "Late. ")
         await bo.flush()
         assert (await bo.until_closed())[0] == 4401

@@ -12,7 +12,7 @@ from pecia.features.wiki.live.cleanup import LiveCleanup
 from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.kernel.identity.caller import Caller
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.wiki.conftest import Served, Space
 from tests.features.wiki.live_editor import PATIENCE_S, LiveEditor, at
 
@@ -384,7 +384,7 @@ async def test_a_version_names_the_agent_and_the_people_who_made_it(
         bo.type_after("Last", " bo's")
         await bo.saved()
         await plan.value("edit_document", docName="plan", find="# Plan", replace="# A plan")
-    known = await served.app.authenticate(served.bo_token, VISIT)
+    known = await served.app.authenticate(served.bo_token, CONTEXT)
     assert isinstance(known, Caller)
     newest, together = (await plan.value("get_history", docName="plan"))["entries"][:2]
     assert [it["id"] for it in newest["contributors"]] == [f"agent-{served.ana.user_id}"]

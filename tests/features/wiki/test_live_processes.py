@@ -20,7 +20,7 @@ from pecia.kernel.errors import Conflict, Json
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, house_flags, no_fetch
 from tests.features.wiki.live_editor import PATIENCE_S, at
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ class Node:
     owner: Caller | Operator
 
     async def call(self, tool: str, **arguments: Json) -> dict[str, Json]:
-        answer = await self.app.call(self.owner, f"wiki.{tool}", arguments, VISIT)
+        answer = await self.app.call(self.owner, f"wiki.{tool}", arguments, CONTEXT)
         assert isinstance(answer.structured, dict)
         return answer.structured
 
@@ -62,8 +62,8 @@ async def nodes(
         serve_http(two, port=0, instance="two") as there,
     ):
         yield (
-            Node(one, here.url, await one.authenticate(None, VISIT)),
-            Node(two, there.url, await two.authenticate(None, VISIT)),
+            Node(one, here.url, await one.authenticate(None, CONTEXT)),
+            Node(two, there.url, await two.authenticate(None, CONTEXT)),
         )
 
 
@@ -74,7 +74,7 @@ async def plan(nodes: tuple[Node, Node], tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "plan.md").write_text(PAGE, encoding="utf-8")
     one = nodes[0]
-    await one.app.call(one.owner, "admin.add_space", {"folder": str(folder)}, VISIT)
+    await one.app.call(one.owner, "admin.add_space", {"folder": str(folder)}, CONTEXT)
     return folder
 
 
@@ -167,7 +167,7 @@ async def test_spaces_that_wait_for_another_process_keep_nobody_from_typing(
     folders = [tmp_path / f"{plan.name}-{it}" for it in range(count)]
     for it in folders:
         it.mkdir()
-        await one.app.call(one.owner, "admin.add_space", {"folder": str(it)}, VISIT)
+        await one.app.call(one.owner, "admin.add_space", {"folder": str(it)}, CONTEXT)
         await one.call("list_documents", space=it.name)
         (it / "new.md").write_text("# New\n", encoding="utf-8")
     async with at(one.url, "plan", plan.name) as hand, anyio.create_task_group() as tasks:
@@ -236,10 +236,10 @@ async def test_what_is_left_of_a_space_that_is_switched_off_is_filed_so_that_it_
         # As a process leaves it that is killed after the file and before its row.
         await tx.execute("UPDATE wiki.live SET filed = filed - 1 WHERE head = filed")
     with pytest.raises(Conflict, match="not in their files yet") as refused:
-        await one.app.call(one.owner, "admin.remove_space", {"name": plan.name}, VISIT)
+        await one.app.call(one.owner, "admin.remove_space", {"name": plan.name}, CONTEXT)
     assert f"pecia space set {plan.name} --enabled false" in str(refused.value.fields["hint"])
     off: dict[str, Json] = {"name": plan.name, "enabled": False}
-    await one.app.call(one.owner, "admin.set_space", off, VISIT)
+    await one.app.call(one.owner, "admin.set_space", off, CONTEXT)
     with anyio.fail_after(PATIENCE_S):
         while await _is_refused(one, plan.name):
             await LiveCleanup(one.app.store, filing).run_once(left_s=0)
@@ -266,7 +266,7 @@ async def test_a_folder_that_is_away_is_no_reason_to_forget_what_was_written(
 
 async def _is_refused(node: Node, space: str) -> bool:
     try:
-        await node.app.call(node.owner, "admin.remove_space", {"name": space}, VISIT)
+        await node.app.call(node.owner, "admin.remove_space", {"name": space}, CONTEXT)
     except Conflict:
         return True
     return False

@@ -13,7 +13,7 @@ from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.wiki.live_editor import address, at
 from tests.interfaces.tenant_server import Pecia, open_pecia
 
@@ -28,7 +28,7 @@ async def pecia(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Peci
 
 async def serve(pecia: Pecia, tenant: str, folder: Path) -> None:
     """A folder as the space `notes` of a tenant."""
-    who = await pecia.app.authenticate(pecia.tokens[tenant, "ana"], VISIT)
+    who = await pecia.app.authenticate(pecia.tokens[tenant, "ana"], CONTEXT)
     assert isinstance(who, Caller)
     trace = AuditRecord(uuid4(), "test", "test", who.tenant_id, who.user_id, who.credential_id)
     async with pecia.app.store.writing(who, trace) as tx:

@@ -17,7 +17,7 @@ from pecia.features.wiki.storage.journal import (
 from pecia.kernel.errors import Conflict, Json
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import CONTEXT, house_flags, no_fetch
 
 pytestmark = pytest.mark.anyio
 
@@ -46,8 +46,8 @@ async def apps(
 
 
 async def call(app: App, tool: str, **arguments: Json) -> Json:
-    owner = await app.authenticate(None, VISIT)
-    return (await app.call(owner, tool, arguments, VISIT)).structured
+    owner = await app.authenticate(None, CONTEXT)
+    return (await app.call(owner, tool, arguments, CONTEXT)).structured
 
 
 async def add(app: App, folder: Path) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import EVERY_SCOPE, VISIT
+from tests.conftest import CONTEXT, EVERY_SCOPE
 from tests.features.wiki.conftest import ENDPOINT, Served, Space
 from tests.mcp.raw_mcp import RawMcp
 
@@ -67,7 +67,7 @@ async def test_a_written_document_is_found_at_once(space: Space) -> None:
         space.served.ana,
         "search_content",
         {"query": "brown fox", "source_id": f"wiki:{space.name}", "mode": "lexical"},
-        VISIT,
+        CONTEXT,
     )
     assert isinstance(lake.structured, dict)
     assert lake.structured["hits"]
@@ -509,7 +509,7 @@ async def test_a_token_without_the_scope_writes_nothing(space: Space) -> None:
         space.served.ana,
         "make_token",
         {"label": "reader", "user": "bo", "scopes": [*EVERY_SCOPE[:2]]},
-        VISIT,
+        CONTEXT,
     )
     assert isinstance(made.structured, dict)
     token = str(made.structured["token"])

@@ -7,7 +7,7 @@ import pytest
 
 from pecia.kernel.errors import Timeout
 from tests.compute import workers
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.wiki.conftest import Space
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ async def test_a_large_document_is_parsed_in_a_worker(space: Space) -> None:
 
 async def test_a_document_that_takes_longer_than_its_call_is_not_written(space: Space) -> None:
     await space.value("write_document", docName="small", markdown="# Small\n", position="replace")
-    hurried = replace(VISIT, timeout_s=1.5)
+    hurried = replace(CONTEXT, timeout_s=1.5)
     others = 0
     over = anyio.Event()
     before, seen = workers(), set[int]()

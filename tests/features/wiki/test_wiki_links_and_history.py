@@ -13,7 +13,7 @@ import pytest
 from pecia.features.wiki.jobs import CatalogMaintenance
 from pecia.features.wiki.space import SpaceSync
 from pecia.kernel.jobs.worker import run_until_idle
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.wiki.conftest import ENDPOINT, Served, Space
 from tests.features.wiki.test_wiki_documents import OURS
 from tests.mcp.raw_mcp import RawMcp
@@ -473,7 +473,7 @@ async def test_the_lake_and_the_wiki_keep_one_source_without_undoing_each_other(
         await space.admin("crawl_source")
         await run_until_idle(app.store, app.jobs)
         asked = {"source_id": f"wiki:{space.name}"}
-        done = await app.call(space.served.ana, "crawl_status", asked, VISIT)
+        done = await app.call(space.served.ana, "crawl_status", asked, CONTEXT)
         assert isinstance(done.structured, dict)
         return done.structured
 

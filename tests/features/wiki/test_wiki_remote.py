@@ -19,7 +19,7 @@ from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, NotFound, Pe
 from pecia.kernel.jobs.worker import run_worker
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
 from pecia.kernel.store.store import Store
-from tests.conftest import EVERY_SCOPE, VISIT
+from tests.conftest import CONTEXT, EVERY_SCOPE
 from tests.features.wiki.conftest import Space
 from tests.features.wiki.git_remote import GitRemote, SyncedSpace, git
 from tests.mcp.raw_mcp import RawMcp
@@ -324,7 +324,7 @@ async def test_members_see_conflicts_of_what_they_see_and_set_no_remote(
     )
     assert refused.error["code"] == "FORBIDDEN"
     served = space.served
-    bo = await served.app.authenticate(served.bo_token, VISIT)
+    bo = await served.app.authenticate(served.bo_token, CONTEXT)
     for tool, more in (
         ("set_space_remote", {"url": str(remote.bare)}),
         ("space_remote_status", {}),
@@ -332,7 +332,7 @@ async def test_members_see_conflicts_of_what_they_see_and_set_no_remote(
         ("remove_space_remote", {}),
     ):
         with pytest.raises(Forbidden):
-            await served.app.call(bo, f"admin.{tool}", {"name": space.name, **more}, VISIT)
+            await served.app.call(bo, f"admin.{tool}", {"name": space.name, **more}, CONTEXT)
 
 
 async def test_a_confined_remote_is_read_in_allowed_folders_and_pushed_to_below_space_roots(
@@ -342,16 +342,16 @@ async def test_a_confined_remote_is_read_in_allowed_folders_and_pushed_to_below_
     served = space.served
     app = served.app
     remote.commit("Begin", a_md="a\n")
-    await app.call(served.ana, "add_user", {"name": "cy", "role": "admin"}, VISIT)
+    await app.call(served.ana, "add_user", {"name": "cy", "role": "admin"}, CONTEXT)
     made = await app.call(
-        served.ana, "make_token", {"label": "t", "user": "cy", "scopes": EVERY_SCOPE}, VISIT
+        served.ana, "make_token", {"label": "t", "user": "cy", "scopes": EVERY_SCOPE}, CONTEXT
     )
     assert isinstance(made.structured, dict)
-    cy = await app.authenticate(str(made.structured["token"]), VISIT)
+    cy = await app.authenticate(str(made.structured["token"]), CONTEXT)
     asked = {"name": space.name, "url": f"file://{remote.bare}"}
 
     async def set_remote(mode: str, **more: str) -> None:
-        await app.call(cy, "admin.set_space_remote", {**asked, "mode": mode, **more}, VISIT)
+        await app.call(cy, "admin.set_space_remote", {**asked, "mode": mode, **more}, CONTEXT)
 
     with pytest.raises(Forbidden):
         await set_remote("pull")
@@ -442,7 +442,7 @@ async def test_a_sync_that_changes_something_or_fails_is_in_the_audit_log(
     async def audited() -> list[Any]:
         found = await synced.admin("admin.list_audit", {"tool": "sync_space"})
         return [
-            (it["door"], it["status"], it["code"], it["arguments"])
+            (it["interface"], it["status"], it["code"], it["arguments"])
             for it in found["rows"]
             if it["sources"] == [where["name"]]
         ]

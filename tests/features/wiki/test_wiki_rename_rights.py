@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.wiki.conftest import Answer, Space
 
 pytestmark = pytest.mark.anyio
@@ -160,5 +160,5 @@ async def test_agents_put_nothing_by_a_rename_where_they_only_suggest(space: Spa
     assert {path: space.read(path) for path in files} == files
     # A person is not held.
     asked = {"space": space.name, "docName": "one", "newDocName": "policies/one"}
-    await space.served.app.call(space.served.ana, "wiki.rename_document", asked, VISIT)
+    await space.served.app.call(space.served.ana, "wiki.rename_document", asked, CONTEXT)
     assert space.read("policies/p.md") == "[[policies/one]]\n"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import VISIT
+from tests.conftest import CONTEXT
 from tests.features.wiki.conftest import Space
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def read(space: Space, id_: str) -> dict[str, Any]:
 async def as_person(space: Space, tool: str, /, **arguments: Any) -> Mapping[str, Any]:
     """Not over MCP: the owner of the machine at the command line."""
     asked = {"space": space.name, **arguments}
-    done = await space.served.app.call(space.served.ana, f"wiki.{tool}", asked, VISIT)
+    done = await space.served.app.call(space.served.ana, f"wiki.{tool}", asked, CONTEXT)
     assert isinstance(done.structured, dict)
     return done.structured
 

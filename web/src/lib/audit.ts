@@ -7,7 +7,7 @@ export interface AuditRow {
   at: string;
   user: string | null;
   tool: string;
-  door: string;
+  interface: string;
   arguments: Record<string, unknown>;
   sources: string[];
   keys: string[];
@@ -25,7 +25,7 @@ export function auditRows(filter: object): Promise<{ rows: AuditRow[]; next_curs
 
 /** Whether a program called, and not a person in the console or a terminal. */
 export function isByAgent(it: AuditRow): boolean {
-  return !["http", "cli", "console"].includes(it.door);
+  return !["http", "cli", "console"].includes(it.interface);
 }
 
 const DID: Record<string, (it: AuditRow) => string | null> = {

@@ -66,7 +66,7 @@ const JOB_NAMES: Record<string, string> = {
   "lake.read": "Read files",
   "corpus.embed": "Embed chunks",
   "corpus.trim": "Trim the index",
-  "house.sweep": "Maintenance",
+  "kernel.cleanup": "Maintenance",
 };
 
 export const installStatus = (): Promise<InstallStatus> => read<InstallStatus>("/api/v1/status");

@@ -64,11 +64,11 @@ class FileExtractor:
         *,
         name: str = "",
         content_type: str = "",
-        told: PageProgress | None = None,
+        on_page: PageProgress | None = None,
     ) -> ExtractedDocument:
         """The text of a file, however bad it is. Raises only when no file can be read at all.
 
-        `told` gets the progress of a paged document: pages done, and pages in all.
+        `on_page` gets the progress of a paged document: pages done, and pages in all.
         """
         known_as = name or (source.name if isinstance(source, Path) else "")
         gathering = ExtractionBuilder(chars_left=self._limits.text_chars)
@@ -77,7 +77,7 @@ class FileExtractor:
             ending = Ending(opened.status, opened.reason)
         else:
             with opened:
-                asked = _OpenRequest(opened.descriptor, known_as, content_type, told)
+                asked = _OpenRequest(opened.descriptor, known_as, content_type, on_page)
                 ending = await self._read_ranges(asked, gathering)
                 if opened.has_changed():
                     gathering.notes.append("The file changed while it was read.")
@@ -140,7 +140,7 @@ class FileExtractor:
         with anyio.move_on_after(limits.file_s):
             while True:
                 order = self._request(asked.name, asked.content_type, gathering)
-                hear = partial(_take_message, gathering, asked.told)
+                hear = partial(_take_message, gathering, asked.on_page)
                 ending = await self._pool.read(order, asked.descriptor, hear, gathering.chars_left)
                 gathering.close_range(ending)
                 if not self._should_continue(gathering, order.first, ending):
@@ -169,15 +169,15 @@ class _OpenRequest:
     descriptor: int
     name: str
     content_type: str
-    told: PageProgress | None
+    on_page: PageProgress | None
 
 
 def _take_message(
-    gathering: ExtractionBuilder, told: PageProgress | None, message: About | RawUnit
+    gathering: ExtractionBuilder, on_page: PageProgress | None, message: About | RawUnit
 ) -> None:
     gathering.add(message)
-    if told and gathering.about and gathering.about.has_ranges:
-        told(gathering.next_no - 1, gathering.about.unit_count)
+    if on_page and gathering.about and gathering.about.has_ranges:
+        on_page(gathering.next_no - 1, gathering.about.unit_count)
 
 
 async def _open_source(source: Path | bytes, file_bytes: int) -> OpenSourceFile | SourceRefusal:

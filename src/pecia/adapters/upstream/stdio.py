@@ -68,13 +68,13 @@ async def open_stdio(
 ) -> AsyncGenerator[TransportStreams]:
     """The program, with its pipes as message streams. Its exit sets `over`."""
     process = await _start(program)
-    heard, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    outbox, said = anyio.create_memory_object_stream[SessionMessage](0)
+    incoming, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outbox, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     assert process.stdout is not None
     assert process.stderr is not None
-    async with heard, inbox, outbox, said, anyio.create_task_group() as tasks:
-        tasks.start_soon(_read_stdout, process.stdout, heard, reason, line_bytes, over)
-        tasks.start_soon(_write_stdin, process, said, heard)
+    async with incoming, inbox, outbox, outgoing, anyio.create_task_group() as tasks:
+        tasks.start_soon(_read_stdout, process.stdout, incoming, reason, line_bytes, over)
+        tasks.start_soon(_write_stdin, process, outgoing, incoming)
         tasks.start_soon(_read_stderr, process.stderr, words)
         try:
             yield inbox, outbox
@@ -102,7 +102,7 @@ async def _start(program: StdioProgram) -> Process:
 
 async def _read_stdout(
     stdout: ByteReceiveStream,
-    heard: MemoryObjectSendStream[SessionMessage | Exception],
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
     reason: ClosedReason,
     line_bytes: int,
     over: anyio.Event,
@@ -124,24 +124,24 @@ async def _read_stdout(
                 break
             # Programs print all sorts of things: a line that is no frame is skipped.
             with suppress(ValueError):
-                await heard.send(SessionMessage(jsonrpc_message_adapter.validate_json(line)))
+                await incoming.send(SessionMessage(jsonrpc_message_adapter.validate_json(line)))
     over.set()
-    await heard.aclose()
+    await incoming.aclose()
 
 
 async def _write_stdin(
     process: Process,
-    said: MemoryObjectReceiveStream[SessionMessage],
-    heard: MemoryObjectSendStream[SessionMessage | Exception],
+    outgoing: MemoryObjectReceiveStream[SessionMessage],
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
 ) -> None:
     assert process.stdin is not None
     gone = suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
     with gone:
-        async for it in said:
+        async for it in outgoing:
             frame = it.message.model_dump_json(by_alias=True, exclude_unset=True)
             await process.stdin.send(frame.encode() + b"\n")
     # Nothing more can be sent, so no answer comes either.
-    await heard.aclose()
+    await incoming.aclose()
 
 
 async def _read_stderr(stderr: ByteReceiveStream, words: StderrTail) -> None:

@@ -44,7 +44,7 @@ def build_ckf(context: FeatureContext) -> Feature:
         kernel.public_url or f"http://{kernel.host}:{kernel.port}",
         _sources(store, context.service(CascadeRegistry)),
         StoredLibrary(store, context.corpus),
-        PageServices("ckf" in kernel.public_rooms, fetch, StoredFiles(store, file_uri)),
+        PageServices("ckf" in kernel.public_toolsets, fetch, StoredFiles(store, file_uri)),
         LlmServices(build_provider_models(llm), llm, StoredQuotaCounter(store)),
     )
 

@@ -31,8 +31,7 @@ from pecia.kernel.corpus.connector_kind import ConnectorContext, ConnectorKind, 
 from pecia.kernel.errors import NotFound
 from pecia.kernel.feature import Feature, FeatureContext
 from pecia.kernel.on_demand import OnDemand
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.tool.confirmation import Confirmations
 
 IGNORED_REASON = "an ignore file of the space leaves it out"

@@ -31,8 +31,7 @@ from pecia.kernel.corpus.connector_kind import ConnectorContext, FetchOptions
 from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.feature import FeatureContext
 from pecia.kernel.settings.load import Settings
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 KEY_BEGIN = "-----BEGIN"
 

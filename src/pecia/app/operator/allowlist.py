@@ -12,8 +12,7 @@ from pecia.features.lake.allowlist import SQL, load_allowlist
 from pecia.kernel.corpus.connector_kind import TenantAllowlist
 from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound
 from pecia.kernel.settings.account import expand_user
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import DictRow, Transaction
+from pecia.kernel.store.store import DictRow, Store, Transaction
 
 SPACE_ROOT = "space-root"
 _FOLDER_KINDS = {"folder": "folder", SPACE_ROOT: "space root"}

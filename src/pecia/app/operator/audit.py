@@ -3,7 +3,7 @@
 from pecia.app.operator.session import OperatorSession
 from pecia.kernel.store.audit.status import AuditStatus
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import DictRow
+from pecia.kernel.store.store import DictRow
 
 SQL = load_queries("pecia.app.operator", "audit.sql")
 

@@ -67,7 +67,7 @@ class Backups:
     def list_files(self) -> list[dict[str, Json]]:
         """Whole backups, newest first. What only has such a name is left out."""
         found = sorted(backup_folder(self.kernel).glob("pecia-*.zip"), reverse=True)
-        return [told for it in found if (told := _describe(it)) is not None]
+        return [backup for it in found if (backup := _describe(it)) is not None]
 
     def start(self) -> RunningBackup:
         """Begin one, in a thread of its own: it outlives the request and holds nothing up."""

@@ -13,8 +13,7 @@ from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.audit.record import AuditRecord, build_audit_row
 from pecia.kernel.store.audit.status import AuditStatus
 from pecia.kernel.store.migrate import migrate
-from pecia.kernel.store.store import SQL, PoolSize, Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import SQL, PoolSize, Store, Transaction
 
 
 @asynccontextmanager

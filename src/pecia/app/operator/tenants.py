@@ -13,8 +13,7 @@ from pecia.kernel.identity import pat
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import DictRow
+from pecia.kernel.store.store import DictRow, Store
 
 SQL = load_queries("pecia.app.operator", "tenants.sql")
 

@@ -21,8 +21,7 @@ from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.text.yaml.reader import load_yaml
 
 SQL = load_queries("pecia.features.hub", "configured_servers.sql")

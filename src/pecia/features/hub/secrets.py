@@ -14,7 +14,7 @@ from pecia.features.hub.model import ServerSecrets
 from pecia.kernel.errors import NotFound
 from pecia.kernel.secrets.keyring import Keyring, Purpose, SealedSecret
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.features.hub")
 

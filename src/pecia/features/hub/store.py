@@ -24,8 +24,7 @@ from pecia.kernel.errors import Conflict, NotFound, list_hint
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.grantee import resolve_grantee
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import DictRow, Transaction
+from pecia.kernel.store.store import DictRow, Store, Transaction
 from pecia.kernel.tool.call import Call
 
 SQL = load_queries("pecia.features.hub")

@@ -27,7 +27,7 @@ from pecia.kernel.feature import FeaturePage, FeatureRequest, FeatureRoute
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.jobs.status import list_jobs
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.features.lake", "capacity.sql")
 

@@ -15,8 +15,7 @@ from pecia.kernel.errors import PeciaError, Unavailable, Unprocessable
 from pecia.kernel.logs import Log
 from pecia.kernel.secrets.keyring import Keyring, Purpose, SealedSecret, SealingKey
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 SQL = load_queries("pecia.features.lake", "credentials.sql")
 RESEAL_BATCH = 100

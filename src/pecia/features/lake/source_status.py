@@ -9,7 +9,7 @@ from pecia.kernel.corpus.changelog import EMBEDDING_NODE_PREFIX, NODE_ALIVE_MINU
 from pecia.kernel.corpus.connector_kind import ConnectorRegistry
 from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.features.lake", "source_status.sql")
 

@@ -52,7 +52,7 @@ from pecia.features.memory.store import (
     to_canonical_text,
 )
 from pecia.kernel.errors import Json
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.tool.call import Call
 
 # Minimum number of memories compared, however few the model is shown.

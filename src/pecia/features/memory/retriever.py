@@ -45,7 +45,7 @@ from pecia.kernel.corpus.vectors import knn
 from pecia.kernel.corpus.vectors.knn import VisibleSet
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.transaction import Transaction, array_literal
+from pecia.kernel.store.store import Transaction, array_literal
 
 # How many of the latest writes are scanned while the index does not hold them yet.
 MAX_NEWEST = 200

@@ -19,7 +19,7 @@ from pecia.kernel.corpus.catalog.texts import ExtractedText, with_chunks
 from pecia.kernel.corpus.vectors.knn import QueryVector, vector_literal
 from pecia.kernel.errors import NotFound, list_hint
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction, array_literal
+from pecia.kernel.store.store import Transaction, array_literal
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from pecia.kernel.text.glob import to_postgres_regex
 

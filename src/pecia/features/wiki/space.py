@@ -53,8 +53,7 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.layered_dict import LayeredDict
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.text.links.name_index import NameIndex
 from pecia.kernel.text.links.resolver import WIKI_RULES, LinkRules
 from pecia.kernel.tool.call import Call

@@ -35,8 +35,7 @@ from pecia.features.wiki.storage.recovery import (
 from pecia.features.wiki.store import SQL, SpaceLocation
 from pecia.kernel.errors import NotFound, PeciaError
 from pecia.kernel.logs import Log
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 _log = Log(__name__)
 

@@ -54,7 +54,7 @@ from pecia.kernel.errors import (
     Unprocessable,
 )
 from pecia.kernel.logs import Log
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.tool.call import Call
 
 _log = Log(__name__)

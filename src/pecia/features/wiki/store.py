@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pecia.kernel.errors import Conflict, InvalidInput, Json, MissingField, NotFound
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.features.wiki")
 MAX_NAMED_SPACES = 10

@@ -37,8 +37,7 @@ from pecia.kernel.corpus.catalog.statistics import refresh_statistics
 from pecia.kernel.corpus.catalog.texts import ExtractedText
 from pecia.kernel.errors import NotFound, PayloadTooLarge
 from pecia.kernel.layered_dict import LayeredDict
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.text.canonical import build_canonical_text
 
 BATCH_SIZE = 200

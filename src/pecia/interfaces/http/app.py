@@ -73,28 +73,28 @@ BuildMount: TypeAlias = Callable[[App, HttpAuthenticator], HttpMount]
 def build_http_app(
     app: App,
     authenticator: HttpAuthenticator,
-    annexes: Sequence[HttpMount] = (),
+    mounts: Sequence[HttpMount] = (),
     *,
     instance: str = "",
 ) -> ASGIApp:
     """Everything that is served over HTTP, inside the edge middleware."""
-    resources = (API, *(it for annex in annexes for it in annex.resources))
+    resources = (API, *(it for mount in mounts for it in mount.resources))
     health = Health(app, instance)
     backups = BackupHandlers(
         app, authenticator, Backups(app.settings.kernel, app.store.logins.system)
     )
     exact: dict[str, ASGIApp] = {
         **_builtin_paths(app, authenticator, health),
-        **_home(app, annexes),
+        **_home(app, mounts),
         **metadata_paths(app, resources),
         **tool_paths(app, authenticator),
         **confirmation_paths(app, authenticator),
         **backup_paths(backups),
-        **{path: it for annex in annexes for path, it in annex.paths.items()},
+        **{path: it for mount in mounts for path, it in mount.paths.items()},
     }
     rest = Router(
         [
-            *(it for annex in annexes for it in annex.routes),
+            *(it for mount in mounts for it in mount.routes),
             *page_routes(app, authenticator),
             *document_routes(app, authenticator),
             *websocket_routes(app, authenticator),
@@ -104,12 +104,12 @@ def build_http_app(
                 f"{API}/tools/{{name}}",
                 HttpEndpoint({"GET": tool_info_handler(app, authenticator)}),
             ),
-            Route(f"{API}/{{room}}/{{tool}}", dynamic_tool_endpoint(app, authenticator)),
+            Route(f"{API}/{{toolset}}/{{tool}}", dynamic_tool_endpoint(app, authenticator)),
         ],
         redirect_slashes=False,
         default=not_found,
     )
-    own = frozenset(it for annex in annexes if annex.refuses_long_bodies for it in annex.paths)
+    own = frozenset(it for mount in mounts if mount.refuses_long_bodies for it in mount.paths)
     rules = replace(_edge_rules(app.settings.kernel, resources), own_refusals=own)
     return EdgeMiddleware(rest, rules, exact)
 
@@ -136,8 +136,8 @@ def _builtin_paths(
     return {path: HttpEndpoint({"GET": handler}) for path, handler in handlers.items()}
 
 
-def _home(app: App, annexes: Sequence[HttpMount]) -> Mapping[str, ASGIApp]:
-    homes = [it.home for it in annexes if it.home]
+def _home(app: App, mounts: Sequence[HttpMount]) -> Mapping[str, ASGIApp]:
+    homes = [it.home for it in mounts if it.home]
     return {"/": HttpEndpoint({"GET": homes[0] if homes else home_page(app)})}
 
 

@@ -59,7 +59,7 @@ async def serve_http(  # noqa: PLR0913 - all but the first by name, and each wit
     host: str | None = None,
     port: int | None = None,
     listener: socket.socket | None = None,
-    annexes: Sequence[BuildMount] = (),
+    mounts: Sequence[BuildMount] = (),
     instance: str = "",
     activity: ActivityMonitor | None = None,
 ) -> AsyncGenerator[ListenAddress]:
@@ -72,14 +72,14 @@ async def serve_http(  # noqa: PLR0913 - all but the first by name, and each wit
     sees every request.
     """
     authenticator = HttpAuthenticator(app)
-    built = [build(app, authenticator) for build in annexes]
+    built = [build(app, authenticator) for build in mounts]
     asgi = build_http_app(app, authenticator, built, instance=instance)
     if activity is not None:
         asgi = activity.wrap(asgi)
     async with AsyncExitStack() as stack:
-        for annex in built:
-            if annex.lifespan is not None:
-                await stack.enter_async_context(annex.lifespan())
+        for mount in built:
+            if mount.lifespan is not None:
+                await stack.enter_async_context(mount.lifespan())
         settings = app.settings.kernel
         held = listener or stack.enter_context(
             _bind(settings.host if host is None else host, settings.port if port is None else port)
@@ -88,9 +88,9 @@ async def serve_http(  # noqa: PLR0913 - all but the first by name, and each wit
         try:
             yield where
         finally:
-            for annex in built:
-                if annex.on_shutdown is not None:
-                    annex.on_shutdown()
+            for mount in built:
+                if mount.on_shutdown is not None:
+                    mount.on_shutdown()
 
 
 @asynccontextmanager

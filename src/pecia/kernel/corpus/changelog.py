@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pecia.kernel.errors import NotFound
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.kernel.corpus", "changelog.sql")
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from pecia.kernel.corpus.keyword.idf import VisibleStatistics
 from pecia.kernel.corpus.keyword.query.parser import Filter
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.kernel.corpus", "visibility.sql")
 

@@ -11,8 +11,7 @@ import anyio
 from pecia.kernel.errors import Conflict, Json, Timeout
 from pecia.kernel.jobs.message import truncate_message
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 SQL = load_queries("pecia.kernel.jobs")
 

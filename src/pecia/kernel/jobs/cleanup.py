@@ -20,7 +20,7 @@ def cleanup_job(*, jobs_days: int, audit_days: int) -> Job:
         dropped += await _drop(call, SQL["drop_old_sign_ins"], SIGN_INS_DAYS)
         await call.progress(dropped, dropped, "rows dropped")
 
-    return Job("house", "sweep", run, NoArguments, key=lambda _: "", schedule="23 * * * *")
+    return Job("kernel", "cleanup", run, NoArguments, key=lambda _: "", schedule="23 * * * *")
 
 
 async def _drop(call: JobCall, statement: LiteralString, days: int) -> int:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pecia.kernel.errors import InvalidInput, PayloadTooLarge
 from pecia.kernel.jobs.call import SQL
 from pecia.kernel.jobs.job import Job
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 MAX_ARGUMENT_BYTES = 16_000
 

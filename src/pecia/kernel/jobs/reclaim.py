@@ -10,8 +10,7 @@ from pecia.kernel.jobs.call import SQL, JobRun, fence_parameters
 from pecia.kernel.jobs.job import Job, RetryPolicy
 from pecia.kernel.jobs.outcome import RunOutcome, decide_after_failure
 from pecia.kernel.logs import Log
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 _log = Log(__name__)
 

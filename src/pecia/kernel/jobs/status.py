@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from pecia.kernel.errors import Conflict, Json, NotFound
 from pecia.kernel.jobs.call import SQL
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 JobStatus: TypeAlias = Literal["waiting", "running", "done", "failed", "cancelled"]
 

@@ -72,17 +72,17 @@ async def supervise_worker(
 class ForkedWorker:
     """A child that was forked and waits for its turn."""
 
-    def __init__(self, pid: int, gate: int) -> None:
+    def __init__(self, pid: int, start_pipe: int) -> None:
         self._pid = pid
         self._handle = os.pidfd_open(pid)
         # The end of a pipe: a byte lets the child begin, its closing ends the child.
-        self._gate: int | None = gate
+        self._start_pipe: int | None = start_pipe
 
     async def run(self, grace_s: float) -> int:
         """Let it begin; its exit code when it has ended."""
         try:
-            if self._gate is not None:
-                os.write(self._gate, b"g")
+            if self._start_pipe is not None:
+                os.write(self._start_pipe, b"g")
             await anyio.wait_readable(self._handle)
         finally:
             with anyio.CancelScope(shield=True):
@@ -92,9 +92,9 @@ class ForkedWorker:
 
     def discard(self) -> None:
         """End it, if it never began."""
-        if self._gate is not None:
-            os.close(self._gate)
-            self._gate = None
+        if self._start_pipe is not None:
+            os.close(self._start_pipe)
+            self._start_pipe = None
             self._reap()
 
     async def _end(self, number: signal.Signals, limit_s: float) -> None:
@@ -106,9 +106,9 @@ class ForkedWorker:
     def _reap(self) -> int:
         _, status = os.waitpid(self._pid, 0)
         os.close(self._handle)
-        if self._gate is not None:
-            os.close(self._gate)
-            self._gate = None
+        if self._start_pipe is not None:
+            os.close(self._start_pipe)
+            self._start_pipe = None
         return os.waitstatus_to_exitcode(status)
 
 
@@ -120,7 +120,7 @@ def fork_worker(work: Callable[[], None]) -> ForkedWorker | None:
     """
     if sys.platform != "linux" or threading.active_count() > 1:
         return None
-    waits, gate = os.pipe()
+    waits, start_pipe = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
     # The collector would write to the pages that are to be shared.
@@ -129,16 +129,16 @@ def fork_worker(work: Callable[[], None]) -> ForkedWorker | None:
     if pid == 0:
         _run_forked(waits, work)
     os.close(waits)
-    return ForkedWorker(pid, gate)
+    return ForkedWorker(pid, start_pipe)
 
 
-def _run_forked(gate: int, work: Callable[[], None]) -> NoReturn:
+def _run_forked(start_pipe: int, work: Callable[[], None]) -> NoReturn:
     """Everything that the child does. It never returns into the frames of its parent."""
     code = 1
     try:
         # Ctrl-C in the terminal is for the parent, which then stops the child.
         os.setsid()
-        os.dup2(gate, 0)
+        os.dup2(start_pipe, 0)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         # Sockets and locks are the parent's.
         os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])

@@ -65,8 +65,8 @@ class KernelSettings(
                 yield SettingConflict(name, "unset, or set together with database_url")
 
     def _trust_clashes(self) -> Iterator[SettingConflict]:
-        if self.public_rooms and self.public_tenant is None:
-            yield SettingConflict("public_rooms", "empty, or set together with public_tenant")
+        if self.public_toolsets and self.public_tenant is None:
+            yield SettingConflict("public_toolsets", "empty, or set together with public_tenant")
         if self.oidc_jwks_url is not None and self.oidc_jwks_file is not None:
             yield SettingConflict("oidc_jwks_file", "unset when oidc_jwks_url is set")
         if self.oidc_issuer is not None and self.resource_url is None and self.public_url is None:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pecia.kernel.errors import InvalidFormat, NotFound
 from pecia.kernel.identity.principal import Principal
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.kernel.store", "grantee.sql")
 

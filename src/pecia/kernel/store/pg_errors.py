@@ -29,8 +29,9 @@ REJECTED_VALUE_ERRORS = (
     pg.DataError,
     pg.ProgramLimitExceeded,
 )
-# The same code is given where the server itself is at its end: notices that nobody has heard yet,
-# transactions that no number is left for. Messages are translated; where they are raised is not.
+# The same code is given where the server itself is at its end: notifications that nobody has
+# received yet, transactions that no number is left for. Messages are translated; where they are
+# raised is not.
 SERVER_LIMIT_SOURCES = frozenset({"async.c", "varsup.c", "multixact.c", "xact.c"})
 
 

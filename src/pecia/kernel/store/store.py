@@ -5,25 +5,25 @@ it; `system` has no caller: migrations, jobs and the life cycle. It is easy to g
 """
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, LiteralString
+from typing import Any, LiteralString, TypeAlias, TypeVar
 
 import anyio
 import orjson
 import psycopg
 from psycopg import AsyncClientCursor, AsyncConnection, pq
+from psycopg.rows import class_row, dict_row, scalar_row
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from pecia.kernel.errors import Unavailable
+from pecia.kernel.errors import NotFound, Unavailable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.audit.record import AuditRecord, build_audit_row
 from pecia.kernel.store.cluster.logins import DatabaseLogins
 from pecia.kernel.store.pg_errors import as_pecia_error
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.kernel.store")
 
@@ -46,6 +46,74 @@ class PoolSize:
     min_size: int = 1
     max_size: int = 10
     timeout_s: float = 10
+
+
+DictRow: TypeAlias = dict[str, Any]
+T = TypeVar("T")
+
+
+def array_literal(ids: Iterable[int]) -> str:
+    """Numbers as the database reads an array: the driver takes a microsecond for each."""
+    return f"{{{','.join(map(str, ids))}}}"
+
+
+class Transaction:
+    """One transaction with its caller set: PostgreSQL checks rights from here on. Statements are
+    named SQL; parameters go by name.
+    """
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def fetch_all(self, sql: LiteralString, **values: Any) -> list[DictRow]:
+        async with self._connection.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchall()
+
+    async def fetch_all_as(self, kind: type[T], sql: LiteralString, **values: Any) -> list[T]:
+        """Rows as instances of `kind`, whose fields are the columns."""
+        async with self._connection.cursor(row_factory=class_row(kind)) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchall()
+
+    async def fetch_mapped(
+        self, make: Callable[[Sequence[Any]], T], sql: LiteralString, **values: Any
+    ) -> list[T]:
+        """Rows mapped by position, not by name. Half the time of a dictionary: for hot paths."""
+        async with self._connection.cursor(row_factory=lambda _: make) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchall()
+
+    async def fetch_optional(self, sql: LiteralString, **values: Any) -> DictRow | None:
+        """The first row, or None."""
+        async with self._connection.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchone()
+
+    async def fetch_one(self, sql: LiteralString, missing: str, **values: Any) -> DictRow:
+        """The first row, or NotFound with `missing` as its message."""
+        row = await self.fetch_optional(sql, **values)
+        if row is None:
+            raise NotFound(missing)
+        return row
+
+    async def fetch_value(self, sql: LiteralString, **values: Any) -> Any:
+        """The first column of the first row, or None."""
+        async with self._connection.cursor(row_factory=scalar_row) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchone()
+
+    async def execute(self, sql: LiteralString, **values: Any) -> int:
+        """How many rows the statement touched."""
+        async with self._connection.cursor() as cursor:
+            await cursor.execute(sql, values)
+            return cursor.rowcount
+
+    async def execute_many(self, sql: LiteralString, rows: Sequence[dict[str, Any]]) -> None:
+        async with self._connection.cursor() as cursor:
+            await cursor.executemany(sql, rows)
 
 
 class Store:

@@ -95,21 +95,21 @@ class ToolView:
     def narrow(
         self,
         *,
-        rooms: Sequence[str] | None = None,
+        toolsets: Sequence[str] | None = None,
         tools: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
         read_only: bool = False,
     ) -> "ToolView":
         """A smaller view. It can only shrink, and a name it does not have is an error."""
-        if rooms is not None:
-            rooms = [current_toolset(it) for it in rooms]
+        if toolsets is not None:
+            toolsets = [current_toolset(it) for it in toolsets]
         known_features = {tool.feature for tool in self.tools.values()}
-        _require_known("toolset", rooms or (), known_features)
+        _require_known("toolset", toolsets or (), known_features)
         _require_known("tool", [*(tools or ()), *exclude], {*self.tools, *self.aliases})
         keep = {
             name: tool
             for name, tool in self.tools.items()
-            if (rooms is None or tool.feature in rooms)
+            if (toolsets is None or tool.feature in toolsets)
             and (tools is None or name in tools or _is_one_of(tool, tools, self.aliases))
             and not (name in exclude or _is_one_of(tool, exclude, self.aliases))
             and (tool.read_only or not read_only)

@@ -36,9 +36,9 @@ async def test_its_pages_are_told_as_they_are_read(extractor: FileExtractor) -> 
     def hear(done: int, of: int) -> None:
         told.append((done, of))
 
-    await extractor.extract(samples.pdf(PAGES), name="a.pdf", told=hear)
+    await extractor.extract(samples.pdf(PAGES), name="a.pdf", on_page=hear)
     assert told == [(0, 2), (1, 2), (2, 2)]
-    await extractor.extract(b"# A note", name="a.md", told=hear)
+    await extractor.extract(b"# A note", name="a.md", on_page=hear)
     assert len(told) == 3
 
 

@@ -84,14 +84,14 @@ async def grounded(house: House, **changes: Any) -> AsyncGenerator[HubServer]:
     app = house.app
     settings = app.settings.part(HubSettings).model_copy(update=changes)
     others = [it for it in app.features if it.name != "hub"]
-    built_in = {tool.name for room in others for tool in room.tools}
+    built_in = {tool.name for feature in others for tool in feature.tools}
     ours = HubContext(built_in, is_own_machine=True, confirmations=app.confirmations)
     hub = open_hub(app.store, app.keyring, HubGateway(app.settings, app.store), settings, ours)
-    rooms = (*others, build_hub_feature(hub, ours))
-    everything = combine_tools(tool for room in rooms for tool in room.tools)
+    features = (*others, build_hub_feature(hub, ours))
+    everything = combine_tools(tool for feature in features for tool in feature.tools)
     async with hub.running():
         yield HubServer(
-            replace(app, features=rooms, full_view=everything), hub, house.ana, house.bo
+            replace(app, features=features, full_view=everything), hub, house.ana, house.bo
         )
 
 

@@ -30,8 +30,8 @@ SCHEMA = {
 }
 
 
-def tool(room: str, name: str) -> ToolInfo:
-    return ToolInfo(room, name, f"{room}.{name}", f"Does {name}.", SCHEMA)
+def tool(feature: str, name: str) -> ToolInfo:
+    return ToolInfo(feature, name, f"{feature}.{name}", f"Does {name}.", SCHEMA)
 
 
 TOOLS = [tool("lake", "search"), tool("memory", "search"), tool("lake", "list_files")]

@@ -59,7 +59,7 @@ sys.exit(code)
 
 TOOL = {
     "name": "lake.list_sources",
-    "room": "lake",
+    "toolset": "lake",
     "path": "/api/v1/lake/list_sources",
     "description": "Sources.",
     "scope": "pecia.read",

@@ -12,8 +12,7 @@ from pecia.kernel.corpus.catalog.catalog import FileMetadata, add_source
 from pecia.kernel.corpus.catalog.texts import ExtractedText, StoredFile, put
 from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
 from pecia.kernel.store.audit.record import AuditRecord
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 
 SOURCE = "s1"

@@ -21,7 +21,7 @@ from pecia.kernel.errors import NotFound, UpstreamError
 from pecia.kernel.jobs import Job, NoArguments, RetryPolicy, defer_as_system
 from pecia.kernel.jobs.worker import run_worker
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ async def nothing(call: JobCall, about: NoArguments) -> None:
 
 
 def on(schedule: str | None) -> Job:
-    return Job("house", "probe", nothing, NoArguments, schedule=schedule)
+    return Job("kernel", "probe", nothing, NoArguments, schedule=schedule)
 
 
 def test_a_schedule_is_a_cron_line() -> None:

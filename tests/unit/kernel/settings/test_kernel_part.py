@@ -113,7 +113,9 @@ def test_a_value_of_the_wrong_shape_is_told_what_was_expected(
         ({"PECIA_REQUEST_TIMEOUT_S": "301"}, "request_timeout_s"),
         ({"PECIA_POOL_MIN_SIZE": "11"}, "pool_min_size"),
         ({"PECIA_DATABASE_OWNER_URL": "postgresql:///x"}, "database_owner_url"),
-        ({"PECIA_PUBLIC_ROOMS": "ckf"}, "public_rooms"),
+        ({"PECIA_PUBLIC_TOOLSETS": "ckf"}, "public_toolsets"),
+        # The former name of the same setting.
+        ({"PECIA_PUBLIC_ROOMS": "ckf"}, "public_toolsets"),
         ({"PECIA_OIDC_ISSUER": "https://id.example"}, "oidc_issuer"),
         ({"PECIA_OIDC_AUDIENCE": "us"}, "oidc_audience"),
         (

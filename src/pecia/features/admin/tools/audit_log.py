@@ -25,7 +25,7 @@ class AuditEntryOut(Output):
     at: datetime
     user: str | None
     tool: str
-    door: str
+    interface: str
     arguments: dict[str, Any]
     sources: list[str]
     keys: list[str]

@@ -1,5 +1,5 @@
 -- name: audit
-SELECT a.id, a.at, u.name AS user, a.tool, a.door, a.arguments, a.sources, a.keys, a.row_count, a.status, a.code,
+SELECT a.id, a.at, u.name AS user, a.tool, a.interface, a.arguments, a.sources, a.keys, a.row_count, a.status, a.code,
        a.client_ip, a.request_id, a.duration_us
   FROM kernel.audit a
   LEFT JOIN kernel.user_account u ON u.tenant_id = a.tenant_id AND u.id = a.user_id

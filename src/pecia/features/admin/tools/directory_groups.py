@@ -8,8 +8,7 @@ from pecia.features.admin.tools.users import SQL as PEOPLE_SQL
 from pecia.kernel.errors import Forbidden, InvalidInput
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 

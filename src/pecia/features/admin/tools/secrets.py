@@ -12,8 +12,7 @@ from pecia.kernel.errors import Forbidden, NotFound
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.secrets.keyring import Keyring, Purpose, SealedSecret
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import DictRow
+from pecia.kernel.store.store import DictRow, Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 

@@ -10,8 +10,7 @@ from pecia.kernel.errors import Conflict, Forbidden, NotFound, list_hint
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.identity.principal import Principal
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import DictRow, Transaction
+from pecia.kernel.store.store import DictRow, Store, Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 

@@ -36,8 +36,7 @@ from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import Conflict, NotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import DictRow, Transaction
+from pecia.kernel.store.store import DictRow, Store, Transaction
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from pecia.kernel.tool.call import Call
 

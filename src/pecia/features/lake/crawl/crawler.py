@@ -33,7 +33,7 @@ from pecia.kernel.jobs.job import Job, JobArguments, RetryPolicy
 from pecia.kernel.jobs.message import truncate_message
 from pecia.kernel.jobs.outcome import describe_problem, is_retryable
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.features.lake.crawl", "queries.sql")
 

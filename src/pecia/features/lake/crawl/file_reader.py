@@ -72,7 +72,7 @@ class Extractor(Protocol):
         *,
         name: str = "",
         content_type: str = "",
-        told: PageProgress | None = None,
+        on_page: PageProgress | None = None,
     ) -> ExtractorResult: ...
 
     async def extract_together(
@@ -139,7 +139,7 @@ class FileReader:
                     original.path,
                     name=seen.key,
                     content_type=original.content_type or seen.content_type or "",
-                    told=partial(self.on_progress, seen.key),
+                    on_page=partial(self.on_progress, seen.key),
                 )
         except NotFound:
             return None

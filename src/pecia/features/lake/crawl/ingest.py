@@ -37,7 +37,7 @@ from pecia.kernel.corpus.connector import ListedFile, PosixAccess
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.jobs.call import JobCall
 from pecia.kernel.store.pg_errors import is_value_rejected
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 CONCURRENCY = 4
 EXTRACT_BATCH = 12

@@ -11,4 +11,4 @@ ON CONFLICT (tenant_id, source_id, key) DO UPDATE
 DELETE FROM lake.extraction_progress WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s);
 
 -- name: underway
-SELECT key, pages_read, pages, told_at FROM lake.extraction_progress_of(%(source_id)s);
+SELECT key, pages_read, pages, told_at AS reported_at FROM lake.extraction_progress_of(%(source_id)s);

@@ -41,7 +41,7 @@ from pecia.kernel.corpus.search.search import SearchResult as Found
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import (
     AnyTool,

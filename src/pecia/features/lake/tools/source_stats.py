@@ -12,8 +12,7 @@ from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.errors import Forbidden, InvalidFormat, Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 

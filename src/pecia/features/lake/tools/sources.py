@@ -42,8 +42,7 @@ from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.confirmation import ConfirmableAction, Confirmations, escape_unprintable
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
@@ -117,7 +116,7 @@ class IngestProgressOut(Output):
     key: str
     pages_read: int = Field(description="As many as `pages`: the text is being stored.")
     pages: int
-    told_at: datetime = Field(description="When the worker last said so.")
+    reported_at: datetime = Field(description="When the worker last said so.")
 
 
 class CrawlOut(Output):

@@ -6,7 +6,7 @@ from psycopg.types.json import Jsonb
 
 from pecia.features.memory.graph.model import GraphEdge, GraphNode, KnowledgeGraph
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.features.memory.graph", "queries.sql")
 

@@ -82,7 +82,7 @@ class AskOutcome:
     """What was done with a part of the message, and in words."""
 
     out: AskMemoryOutcome
-    told: str
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class AskTools:
         found = await self._retrieve(call, here, ask.message)
         await _report_step(call, ask, 1, "remembering")
         remembered = await self._remember(call, here, ask)
-        outcome = "\n".join(it.told for it in remembered)
+        outcome = "\n".join(it.summary for it in remembered)
         await _report_step(call, ask, 2, "thinking")
         thought = await self.chat.complete(
             call, persona, _build_prompt(ask.message, found, outcome)
@@ -192,14 +192,14 @@ class AskTools:
             found = await self.learner.forget(call, here, kind, asked)
             left += [_leave(it) for it in found.left]
             for it in found.ended:
-                told = (
+                summary = (
                     f"Forgotten: {truncate_preview(it.text, PREVIEW_CHARS)} (memory_undo {it.id}"
                     " brings it back, memory_delete removes it for good)"
                 )
                 out = AskMemoryOutcome(
                     id=str(it.id), event=MemoryEvent.DELETE, reason="you asked to forget it"
                 )
-                ended.append(AskOutcome(out, told))
+                ended.append(AskOutcome(out, summary))
         if not ended:
             return [_skip("no memory of yours says just that", asked.forgotten), *left]
         return [*ended, *left]

@@ -34,8 +34,7 @@ from pecia.features.memory.tools.search import FEATURE
 from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, Json, MissingField, NotFound
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 

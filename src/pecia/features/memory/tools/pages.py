@@ -28,7 +28,7 @@ from pecia.features.memory.tools.memories import load_page, parse_memory_id
 from pecia.features.memory.tools.search import FEATURE
 from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
@@ -252,14 +252,14 @@ async def _end_missing(
     held, _ = await _load(tx, here, ask.person, now)
     # What took a changed line's place was said after the page was read.
     stood = [it for it in held if it.said_at <= page.as_of]
-    told = {it.id for it in saved.kept}
+    listed = {it.id for it in saved.kept}
     left = {*saved.changed.values(), *(it.id for it in page.items.lines)}
     ended: list[Memory] = []
     for it in stood:
         if str(it.id) in left or it.changed_at > page.as_of:
             continue
         if str(it.id) in page.items.ids:
-            if str(it.id) not in told:
+            if str(it.id) not in listed:
                 saved.kept.append(KeptLine(id=str(it.id), reason=STILL_NAMED))
             continue
         if not is_own(it.key, here.owner):

@@ -25,7 +25,7 @@ from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.corpus.provenance import Provenance
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.text.span import Span
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool, ToolResult

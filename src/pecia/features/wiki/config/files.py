@@ -11,8 +11,7 @@ from pecia.features.wiki.storage import disk
 from pecia.features.wiki.store import SQL, Space
 from pecia.kernel.errors import Collision, InvalidFormat, NotFound, Unavailable
 from pecia.kernel.identity.caller import Caller, CredentialKind
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 from pecia.kernel.tool.call import Call
 
 PROJECT_FILE = ".pecia/config.yml"

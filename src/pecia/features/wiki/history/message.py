@@ -18,7 +18,7 @@ def writer_of(call: Call) -> str:
 
 
 def is_agent(call: Call) -> bool:
-    return call.trace.door in AGENT_INTERFACES
+    return call.trace.interface in AGENT_INTERFACES
 
 
 @dataclass(frozen=True, slots=True)

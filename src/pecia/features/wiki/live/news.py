@@ -12,8 +12,7 @@ import anyio
 
 from pecia.features.wiki.live.store import SQL
 from pecia.kernel.errors import Unavailable
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 NewsRow: TypeAlias = dict[str, Any]
 

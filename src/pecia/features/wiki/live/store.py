@@ -9,7 +9,7 @@ from uuid import UUID
 from pecia.features.wiki.live.core.crdt import LiveText, new_server_client_id
 from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.features.wiki.live")
 

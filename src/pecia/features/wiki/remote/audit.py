@@ -11,8 +11,7 @@ from pecia.features.wiki.remote.store import RemoteRun
 from pecia.kernel.errors import Json
 from pecia.kernel.store.audit.record import AuditRecord, build_audit_row
 from pecia.kernel.store.audit.status import AuditStatus
-from pecia.kernel.store.store import SQL
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import SQL, Transaction
 
 TOOL = "admin.sync_space"
 INTERFACE = "job"
@@ -36,9 +35,9 @@ class SyncAudit:
     async def _record(
         self, tx: Transaction, counts: dict[str, Json], status: AuditStatus, code: str | None
     ) -> None:
-        told: dict[str, Json] = {"name": self.run.source_id, "url": self.run.url, **counts}
+        arguments: dict[str, Json] = {"name": self.run.source_id, "url": self.run.url, **counts}
         record = AuditRecord(
-            uuid4(), TOOL, INTERFACE, self.run.tenant_id, self.user_id, arguments=told
+            uuid4(), TOOL, INTERFACE, self.run.tenant_id, self.user_id, arguments=arguments
         )
         record.sources.append(self.run.source_id)
         ended = {"code": code, "duration_us": (time.perf_counter_ns() - self._begun) // 1000}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 from uuid import UUID
 
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 
 @dataclass(frozen=True, slots=True)

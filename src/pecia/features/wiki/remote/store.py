@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from pecia.features.wiki.remote.port import RemoteAddress, RemoteChange
 from pecia.kernel.errors import Conflict
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.features.wiki.remote")
 

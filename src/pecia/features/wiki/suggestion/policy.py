@@ -11,7 +11,7 @@ from pecia.features.wiki.space import OpenSpace
 from pecia.features.wiki.space_write import SpaceWrite
 from pecia.features.wiki.suggestion.store import SQL, Suggestion
 from pecia.kernel.errors import Conflict, Forbidden
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SUGGEST_HINT = "Ask a person to do it, or suggest a change of the text: write_document."
 

@@ -12,7 +12,7 @@ from pecia.features.wiki.store import SpaceLocation
 from pecia.features.wiki.suggestion.pieces import ChangePiece
 from pecia.kernel.errors import Conflict, NotFound, QuotaExceeded
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.tool.call import Call
 
 SQL = load_queries("pecia.features.wiki.suggestion")

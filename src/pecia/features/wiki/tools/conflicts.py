@@ -31,7 +31,7 @@ from pecia.features.wiki.tools.schemas import (
 from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import Conflict, InvalidFormat, InvalidInput, Json, NotFound
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 from pecia.kernel.tool.plain_text import PlainText

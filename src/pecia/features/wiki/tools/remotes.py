@@ -18,7 +18,7 @@ from pecia.kernel.errors import Forbidden, InvalidFormat, NotFound, list_hint
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.job import Job
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.confirmation import ConfirmableAction, Confirmations, escape_unprintable
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool

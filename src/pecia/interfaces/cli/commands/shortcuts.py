@@ -181,7 +181,7 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
         "audit",
         "admin.list_audit",
         "The audit log: who called what, when, with which outcome.",
-        columns=("at", "user", "tool", "door", "status", "code", "duration_us"),
+        columns=("at", "user", "tool", "interface", "status", "code", "duration_us"),
     ),
     ToolShortcut(
         "mcp audit",

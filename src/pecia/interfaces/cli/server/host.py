@@ -144,7 +144,7 @@ async def _open_and_serve(
         async with serve_http(
             app,
             listener=plan.reserved.listener,
-            annexes=[mount_mcp_on_demand, mount_console],
+            mounts=[mount_mcp_on_demand, mount_console],
             instance=lock.instance,
             activity=activity,
         ):

@@ -265,7 +265,7 @@ def _info_from_server(facts: Mapping[str, Any]) -> ToolInfo:
     """A tool as a server describes it."""
     path = str(facts["path"])
     return ToolInfo(
-        feature=facts["room"],
+        feature=facts["toolset"],
         name=path.rpartition("/")[2],
         full_name=facts["name"],
         description=facts["description"],

@@ -23,7 +23,7 @@ def tool_document(tool: ToolInfo) -> dict[str, Json]:
     """The same for a program."""
     return {
         "name": tool.full_name,
-        "room": tool.feature,
+        "toolset": tool.feature,
         "scope": tool.scope,
         "description": tool.description,
         "input_schema": dict(tool.schema),

@@ -29,7 +29,7 @@ class CallMetrics:
         self._known = frozenset(_call_names(app))
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        labels = ("tool", "door", "status")
+        labels = ("tool", "interface", "status")
         self._calls = Counter("pecia_calls", "Calls that ended.", labels, registry=self.registry)
         self._seconds = Histogram(
             "pecia_call_seconds",
@@ -72,7 +72,7 @@ class CallMetrics:
         # Unknown names come from clients; each would add a series (label cardinality).
         tool = trace.tool if trace.tool in self._known else "unknown"
         self._in_flight.dec()
-        self._calls.labels(tool, trace.door, status).inc()
+        self._calls.labels(tool, trace.interface, status).inc()
         self._seconds.labels(tool).observe(duration_us / 1_000_000)
 
     async def render(self, app: App, health: Health) -> bytes:

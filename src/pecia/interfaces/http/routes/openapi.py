@@ -76,7 +76,7 @@ def _operation(tool: AnyTool, needs_token: bool) -> dict[str, Any]:
         "description": tool.description,
         "security": security,
         "x-pecia": {
-            "room": tool.feature,
+            "toolset": tool.feature,
             "tool": tool.name,
             "full_name": full_name(tool),
             "scope": tool.scope.value,

@@ -83,7 +83,7 @@ def describe_tool(tool: AnyTool) -> dict[str, Any]:
     methods: list[Json] = ["GET", "POST"] if may_get(tool) else ["POST"]
     return {
         "name": full_name(tool),
-        "room": tool.feature,
+        "toolset": tool.feature,
         "path": tool_path(tool),
         "methods": methods,
         "title": tool.title or None,

@@ -111,7 +111,7 @@ class ToolHandler:
         if self.tool is not None:
             return prefixed_name(self.tool), self.tool, self.app.full_view
         view = await self.app.view_for(who)
-        feature, name = request.path_params["room"], request.path_params["tool"]
+        feature, name = request.path_params["toolset"], request.path_params["tool"]
         tool = view.lookup(f"{feature}__{name}")
         if tool is None and f"{feature}__{name}" in view.withheld:
             return f"{feature}__{name}", None, view

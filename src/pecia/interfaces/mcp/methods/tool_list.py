@@ -76,7 +76,7 @@ PAGE_SIZE = 1_000
 MAX_CACHED_PAGES = 2_000
 
 VERSION_META_KEY = "pecia/version"
-FEATURE_META_KEY = "pecia/room"
+TOOLSET_META_KEY = "pecia/toolset"
 
 Wire: TypeAlias = dict[str, Any]
 
@@ -154,7 +154,7 @@ def describe_tool(name: str, tool: AnyTool, *, is_lean: bool) -> Wire:
             **wire,
             "title": tool.title or None,
             "outputSchema": schema if schema and schema.get("type") == "object" else None,
-            "_meta": {FEATURE_META_KEY: tool.feature},
+            "_meta": {TOOLSET_META_KEY: tool.feature},
         }
     )
 

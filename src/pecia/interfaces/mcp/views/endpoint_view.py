@@ -125,7 +125,7 @@ class EndpointViews:
     ) -> EndpointView:
         features = self._features(endpoint, tool_filter)
         narrowed = self._tools_view(endpoint, dynamic_tools, options).narrow(
-            rooms=tool_filter.features,
+            toolsets=tool_filter.features,
             tools=tool_filter.tools,
             exclude=tool_filter.exclude,
             read_only=endpoint.read_only or tool_filter.read_only,

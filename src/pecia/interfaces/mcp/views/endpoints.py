@@ -60,9 +60,9 @@ def messages_path(endpoint: McpEndpoint) -> str:
     return endpoint.path.replace("/sse", "/messages", 1)
 
 
-def _by_toolset(prefix: str, rooms: Iterable[str]) -> Iterator[McpEndpoint]:
+def _by_toolset(prefix: str, toolsets: Iterable[str]) -> Iterator[McpEndpoint]:
     """One path for each name of a toolset, the former ones too."""
-    for it in (DISCOVERY, ALL, CIPHER, *rooms):
+    for it in (DISCOVERY, ALL, CIPHER, *toolsets):
         yield from (McpEndpoint(f"{prefix}/{name}", it) for name in (it, *former_toolsets(it)))
 
 

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError, list_hint
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 
 SQL = load_queries("pecia.kernel.corpus.catalog")
 

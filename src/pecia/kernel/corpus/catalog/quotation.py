@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pecia.kernel.corpus.file_uri import FileAddress
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.text.span import Span
 
 SQL = load_queries("pecia.kernel.corpus.catalog", "quotation.sql")

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from pecia.kernel.corpus.catalog.catalog import FileMetadata, missing_file, no_file
 from pecia.kernel.errors import InvalidInput, NotFound, PayloadTooLarge
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.text.canonical import CanonicalText, Unit, UnitKind, normalize
 from pecia.kernel.text.chunks.chunk import Chunk, ChunkSource, OutlineEntry, TextMarkup, chunk_text
 from pecia.kernel.text.language import normalize_language_tag

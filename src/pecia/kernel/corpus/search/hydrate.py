@@ -19,7 +19,7 @@ from pecia.kernel.corpus.search.excerpt import (
 )
 from pecia.kernel.errors import Json, OutOfRange
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction, array_literal
+from pecia.kernel.store.store import Transaction, array_literal
 from pecia.kernel.text.span import Span
 
 SQL = load_queries("pecia.kernel.corpus.search", "hydrate.sql")

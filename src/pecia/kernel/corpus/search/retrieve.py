@@ -46,7 +46,7 @@ from pecia.kernel.corpus.visibility import (
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction, array_literal
+from pecia.kernel.store.store import Transaction, array_literal
 
 if TYPE_CHECKING:
     from pecia.kernel.corpus.vectors.embedder import Vectors

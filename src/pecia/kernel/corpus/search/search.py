@@ -58,8 +58,7 @@ from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.corpus.visibility import VisibilityCache, VisibilityPolicy
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 __all__ = ["Corpus", "SearchHit", "SearchMode", "SearchRequest", "SearchResult"]
 

@@ -22,7 +22,7 @@ from pecia.kernel.errors import NotFound
 from pecia.kernel.jobs import Job, JobCall, NoArguments, defer_as_system
 from pecia.kernel.logs import Log
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Transaction
 from pecia.kernel.text.chunks.title import drop_title_heading, drop_title_line
 
 SQL = load_queries("pecia.kernel.corpus.vectors", "embed_job.sql")

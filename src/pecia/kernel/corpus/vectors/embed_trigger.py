@@ -15,8 +15,7 @@ from pecia.kernel.errors import PeciaError
 from pecia.kernel.jobs import Job, NoArguments, defer_as_system
 from pecia.kernel.logs import Log
 from pecia.kernel.store.listen import listen
-from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.store import Store, Transaction
 
 _log = Log(__name__)
 

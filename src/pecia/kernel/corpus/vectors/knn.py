@@ -17,7 +17,7 @@ from pecia.kernel.corpus.vectors.embedder import Vectors
 from pecia.kernel.corpus.visibility import VisibleSet, load_visible_set
 from pecia.kernel.errors import OutOfRange
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction, array_literal
+from pecia.kernel.store.store import Transaction, array_literal
 from pecia.kernel.text.glob import to_postgres_regex
 
 SQL = load_queries("pecia.kernel.corpus.vectors", "knn.sql")

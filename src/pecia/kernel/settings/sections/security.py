@@ -60,8 +60,12 @@ class OidcSettings(SettingsSection):
 class PublicAccessSettings(SettingsSection):
     """Callers without a token."""
 
-    public_rooms: tuple[NonEmptyStr, ...] = setting(
-        (), description="Toolsets whose read-only tools need no token. Off when empty."
+    public_toolsets: tuple[NonEmptyStr, ...] = setting(
+        (),
+        description="Toolsets whose read-only tools need no token. Off when empty.",
+        # Its former names.
+        env=("PECIA_PUBLIC_ROOMS",),
+        keys=("public_rooms",),
     )
     public_tenant: NonEmptyStr | None = setting(
         None, description="The one tenant that callers without a token see."

@@ -33,7 +33,7 @@ class AuditRecord:
 
     id: UUID
     tool: str
-    door: str
+    interface: str
     tenant_id: UUID | None = None
     user_id: UUID | None = None
     credential_id: UUID | None = None
@@ -70,7 +70,7 @@ def build_audit_row(trace: AuditRecord, status: AuditStatus) -> dict[str, Any]:
         "user_id": trace.user_id,
         "credential_id": trace.credential_id,
         "tool": trace.tool,
-        "door": trace.door,
+        "interface": trace.interface,
         "arguments": Jsonb(trace.arguments),
         "sources": trace.sources,
         "keys": trace.keys,

@@ -46,7 +46,7 @@ class AuditSpool:
                 "user_id": trace.user_id,
                 "credential_id": trace.credential_id,
                 "tool": trace.tool,
-                "door": trace.door,
+                "interface": trace.interface,
                 "arguments": trace.arguments,
                 "client_ip": trace.client_ip,
                 "request_id": trace.request_id,

@@ -8,7 +8,7 @@ CREATE TABLE kernel.audit (
     user_id uuid,
     credential_id uuid,
     tool text NOT NULL,
-    door text NOT NULL,
+    interface text NOT NULL,
     arguments jsonb NOT NULL DEFAULT '{}',
     sources text[] NOT NULL DEFAULT '{}',
     keys text[] NOT NULL DEFAULT '{}',

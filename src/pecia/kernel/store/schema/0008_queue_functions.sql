@@ -508,5 +508,5 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA jobs TO pecia_system;
 
 COMMENT ON TABLE jobs.procrastinate_jobs IS 'untenanted: the tenant of a job is in kernel.job; pecia_app has no privilege here';
 COMMENT ON TABLE jobs.procrastinate_events IS 'untenanted: as the jobs they tell of; pecia_app has no privilege here';
-COMMENT ON TABLE jobs.procrastinate_periodic_defers IS 'untenanted: schedules are the house''s own; pecia_app has no privilege here';
+COMMENT ON TABLE jobs.procrastinate_periodic_defers IS 'untenanted: schedules are the server''s own; pecia_app has no privilege here';
 COMMENT ON TABLE jobs.procrastinate_workers IS 'untenanted: workers serve every tenant; pecia_app has no privilege here';

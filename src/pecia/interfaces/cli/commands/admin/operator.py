@@ -250,7 +250,7 @@ def operator_audit(
         return {"rows": _to_json(await list_cluster_audit(operating, status=status, limit=limit))}
 
     _run_as_operator(
-        ctx, work, columns=("at", "tool", "door", "status", "code", "client_ip", "arguments")
+        ctx, work, columns=("at", "tool", "interface", "status", "code", "client_ip", "arguments")
     )
 
 
