@@ -91,9 +91,9 @@ def around_async(kind: type, name: str, trap: Trap, *, before: str = "", after: 
     """The same around one that is awaited."""
     step: Callable[..., Awaitable[Any]] = getattr(kind, name)
 
-    async def trapped(*args: Any) -> Any:
+    async def trapped(*args: Any, **named: Any) -> Any:
         trap.passed(before)
-        done = await step(*args)
+        done = await step(*args, **named)
         trap.passed(after)
         return done
 

@@ -363,15 +363,48 @@ async def test_a_file_that_comes_back_has_what_was_typed_also_where_nobody_has_i
     await eventually(plan, "plan.md", PAGE.replace("First", "First precious"))
 
 
-async def test_a_document_that_a_tool_makes_where_one_was_removed_is_another(plan: Space) -> None:
+async def test_a_document_that_a_tool_makes_where_one_was_removed_has_its_text(
+    plan: Space,
+) -> None:
+    """Who had the removed one open goes on with the new one, and brings what they typed since."""
     async with ana_at(plan) as ana:
         ana.type_after("First", " precious")
         await ana.saved()
         (plan.folder / "plan.md").unlink()
-        await ana.until_closed()
+        assert (await ana.until_closed())[0] == 4404
     await plan.value("write_document", docName="plan", markdown="New.\n", position="replace")
+    assert plan.read("plan.md") == "New.\n"
     async with ana_at(plan) as fresh:
         assert fresh.text == "New.\n"
+    back = LiveEditor(ana.doc)
+    back.type_after("Last", " late")
+    back.drop()
+    async with ana_at(plan, hand=back):
+        await back.until_text(lambda it: it.replace(" late", "") == "New.\n" != it)
+        await eventually(plan, "plan.md", back.text)
+    versions = (await plan.value("get_history", docName="plan"))["entries"]
+    assert [it["message"] for it in versions][1:4] == ["wip: plan", "delete: plan", "wip: plan"]
+
+
+async def test_a_program_that_put_a_file_aside_goes_on_with_what_a_tool_wrote_meanwhile(
+    plan: Space,
+) -> None:
+    """An editor that keeps backups is stopped between its two steps."""
+    file = plan.folder / "plan.md"
+    async with ana_at(plan) as ana:
+        ana.type_after("First", " one")
+        await ana.saved()
+        await eventually(plan, "plan.md", PAGE.replace("First", "First one"))
+        ana.type_after("one", " two three four")
+        await ana.saved()
+        before = PAGE.replace("First", "First one two three four")
+        await eventually(plan, "plan.md", before)
+        file.rename(file.with_name("plan.md~"))
+        whole = before.replace("Last", "Final")
+        await plan.value("write_document", docName="plan", markdown=whole, position="replace")
+    file.write_text(before.replace("title: Plan", "title: Plan B"), "utf-8")
+    await plan.value("read_document", path="plan.md")
+    await eventually(plan, "plan.md", whole.replace("title: Plan", "title: Plan B"))
 
 
 @pytest.mark.requirement("wiki.attribution.agent", "wiki.attribution.person")

@@ -25,7 +25,7 @@ from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.history.message import ClientProgram, CommitNote, client_of, writer_of
 from pecia.features.wiki.live.copies import DocumentFiles, merge_files, resolve_swap
 from pecia.features.wiki.live.draft import LiveDraft, build_draft
-from pecia.features.wiki.live.file_swap import record_live_version, store_edits
+from pecia.features.wiki.live.file_swap import MAX_MISSES, record_live_version, store_edits
 from pecia.features.wiki.live.limits import LiveLimits
 from pecia.features.wiki.live.store import CallerLiveRows, LiveRows, SystemLiveRows
 from pecia.features.wiki.parse import (
@@ -124,6 +124,8 @@ class SpaceWrite:
     """Of the journal; None before there is one."""
     pending_flushes: list[str] = field(default_factory=list[str])
     """Documents whose files are flushed after commit."""
+    restored: set[str] = field(default_factory=set[str])
+    """Those of them that were removed, and are written again."""
     _moves: list[StagedMove] = field(default_factory=list[StagedMove])
     _files: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     """New files, None where one is removed."""
@@ -154,7 +156,9 @@ class SpaceWrite:
     async def read(self, path: str) -> bytes | None:
         """The document under the lock; None where there is none."""
         found = await self._get_draft(path)
-        return await self._read_known(path) if found is None else found.text.encode()
+        if found is None or not found.has_file:
+            return await self._read_known(path)
+        return found.text.encode()
 
     async def require_unchanged(self, files: Mapping[str, bytes]) -> None:
         """Require that files are as they were read before the lock."""
@@ -374,16 +378,20 @@ class SpaceWrite:
             return None
         files = DocumentFiles(self.scope.location, path)
         if row.is_gone and await files.read() is None:
-            # Whoever writes here makes another document.
-            await self._rows.end(path)
-            return None
+            mine = build_draft(row, await self._rows.changes(row))
+            mine.has_file = False
+            return mine
         row, copies = await resolve_swap(self._rows, row, files)
         mine = build_draft(row, await self._rows.changes(row), copies)
         try:
-            found = await merge_files(files, mine)
+            # A program that saves may have put it aside. It is waited for as long as elsewhere.
+            for _ in range(MAX_MISSES):
+                mine.has_file = not (await merge_files(files, mine)).is_missing
+                if mine.has_file:
+                    break
         except Unprocessable:
             return None
-        return None if found.is_missing else mine
+        return mine
 
     async def _record_live_edits(self, path: str, found: LiveDraft, was: bytes | None) -> bytes:
         """Prepare what editors wrote so far as their own version; our change follows it."""
@@ -391,17 +399,29 @@ class SpaceWrite:
         return found.text.encode()
 
     async def _write_live(self, path: str, found: LiveDraft, text: str, base: MergeBase) -> None:
-        """Apply the change to the live document. The file is flushed after commit."""
+        """Apply the change to the live document. The file is flushed after commit.
+
+        Where it was removed, the new text is all of it. Its history goes on: without it, editors
+        that have it open are refused for ever, and what a program read before cannot be merged.
+        """
+        if not found.has_file:
+            base = MergeBase.DOCUMENT
+            self.restored.add(path)
         on_disk = await self._read_disk(path)
         if base is MergeBase.FILE and on_disk not in (found.file_text.encode(), None):
             # Half written, so it is not merged: its words would be the tool's, and come once more.
             raise Collision(f"another program is writing {path!r}; try again", path=path)
-        was = await self._record_live_edits(path, found, on_disk)
+        if found.row.is_gone and not found.has_file:
+            # Its last text became a version when it was removed.
+            was = None
+        else:
+            was = await self._record_live_edits(path, found, on_disk)
         rewrite = found.rewrite if base is MergeBase.DOCUMENT else found.rewrite_file
         rewrite(text, self.scope.writer)
         self._changes[path] = (was, found.text.encode())
         if found.added:
             await store_edits(self._rows, found)
+        if found.added or not found.has_file:
             self.pending_flushes.append(path)
         del self._drafts[path]
 
@@ -531,7 +551,7 @@ async def _writing(
 async def _flush(scope: WriteScope, writer: SpaceWrite) -> None:
     """The files of live documents, which each wait for a turn of their own."""
     with anyio.CancelScope(shield=True):
-        await scope.wiki.flusher.flush_many(scope.location, writer.pending_flushes)
+        await scope.wiki.flusher.flush_many(scope.location, writer.pending_flushes, writer.restored)
 
 
 async def _undo(scope: WriteScope, settling: WriteSettling) -> None:

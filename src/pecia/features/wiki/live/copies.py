@@ -23,7 +23,7 @@ from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileSnapshot
 from pecia.features.wiki.storage.project_folder import ensure_project_folder
 from pecia.features.wiki.store import SpaceLocation
-from pecia.kernel.errors import NotFound, Unprocessable
+from pecia.kernel.errors import Collision, NotFound, Unprocessable
 
 COPY_FOLDER = ".pecia/cache/live"
 COPY_TTL_S = 2.0
@@ -59,6 +59,11 @@ class DocumentFiles:
                 return found
             await anyio.sleep(READ_INTERVAL_S)
         return None
+
+    async def restore(self, text: str) -> None:
+        """Create the missing file again; one that came back meanwhile stays."""
+        with suppress(Collision):
+            await run_sync(disk.replace, self.location.root, self.path, text.encode(), None)
 
     async def read_copy(self, copy: FileCopy) -> FileSnapshot | None:
         return await run_sync(disk.read_snapshot, self.location.project, _copy_path(copy.name))

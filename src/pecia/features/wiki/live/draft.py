@@ -25,6 +25,9 @@ class LiveDraft:
     """Copies that contributed something new."""
     added: list[LiveChange] = field(default_factory=list[LiveChange])
     """Our own new updates, to be broadcast."""
+    has_file: bool = True
+    """False where the file was removed: then there is no document, but its history goes on with
+    the next one here."""
 
     @property
     def text(self) -> str:

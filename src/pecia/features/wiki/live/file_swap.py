@@ -50,6 +50,8 @@ class FileSwap:
 
     files: DocumentFiles
     kind: FlushKind = FlushKind.WRITE
+    restores: bool = False
+    """Create a missing file: a tool wrote the document where there was none."""
     may_be_written: bool = False
     """Whether a program may have written a replaced file since it was read."""
     _until: int | None = None
@@ -106,6 +108,10 @@ class FileSwap:
     ) -> SwapStep:
         """The file counts as deleted if it stays missing. A program may write it again, as a
         checkout does: the history is kept for a while, and what is not in the file with it."""
+        if self.restores:
+            # As it was: a program that put it aside, and writes it later, read this text.
+            await self.files.restore(mine.file_text)
+            return SwapStep.AGAIN
         self._missed += 1
         if self._missed < MAX_MISSES:
             return SwapStep.WAIT
@@ -115,7 +121,7 @@ class FileSwap:
 
     async def _revive(self, rows: SystemLiveRows, row: LiveRow) -> bool:
         """Go on with a document whose file is there again; False where it is not."""
-        if await self.files.read() is None:
+        if not self.restores and await self.files.read() is None:
             return False
         await rows.revive(row)
         return True

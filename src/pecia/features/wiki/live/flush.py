@@ -4,7 +4,7 @@ Any process that finds a file behind may do it: it reads only the store and the 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -82,11 +82,17 @@ class LiveFlusher:
             return row.id
 
     async def flush(
-        self, place: SpaceLocation, path: str, kind: FlushKind = FlushKind.WRITE
+        self,
+        place: SpaceLocation,
+        path: str,
+        kind: FlushKind = FlushKind.WRITE,
+        *,
+        restores: bool = False,
     ) -> None:
-        """Update one document's file, unless it is current."""
+        """Update one document's file, unless it is current. A missing one is created only if it
+        `restores`."""
         await self.require_open(place.tenant_id, place.source_id, place.project)
-        exchange = FileSwap(DocumentFiles(place, path), kind)
+        exchange = FileSwap(DocumentFiles(place, path), kind, restores)
         left, step = MAX_RETRIES, SwapStep.AGAIN
         while left > 0:
             # One turn for all steps that follow each other: who comes next waits once.
@@ -100,13 +106,15 @@ class LiveFlusher:
             step = SwapStep.AGAIN
         raise Unavailable(f"{path!r} keeps changing", path=path)
 
-    async def flush_many(self, place: SpaceLocation, paths: Sequence[str]) -> bool:
+    async def flush_many(
+        self, place: SpaceLocation, paths: Sequence[str], restored: Collection[str] = ()
+    ) -> bool:
         """Several; whether all succeeded. A failure does not block the others: the edits are
-        stored."""
+        stored. Missing files are created of those that are `restored`."""
         are_done = True
         for path in paths:
             try:
-                await self.flush(place, path)
+                await self.flush(place, path, restores=path in restored)
             except PeciaError as error:
                 _log.failure("wiki.flush", error)
                 are_done = False
