@@ -13,6 +13,8 @@ wordings, and close but different facts (`near_misses`). Its second half was
 compared once, by pairs. `corrections` was written, in ten languages, before the code was read, by
 the author of the rules of ADR 143; its second half was run once, when they were done. `fresh5` has
 further corrections and other facts, written before ADR 220; its second half was run once, by pairs.
+`fresh6` was written before the code was read, by the author of ADR 281, in eleven languages. Half
+of it, another one than here, was read while its rules were written; of the other half only figures.
 """
 
 import re
@@ -30,6 +32,7 @@ Half: TypeAlias = Literal[
     "held",
     "fresh",
     "fresh2",
+    "fresh6",
     "fresh3 seen",
     "fresh3 held",
     "fresh4 seen",
@@ -39,7 +42,7 @@ Half: TypeAlias = Literal[
 ]
 
 # Sets that are not halved, each in a folder of its own.
-WHOLE: tuple[Half, ...] = ("fresh", "fresh2")
+WHOLE: tuple[Half, ...] = ("fresh", "fresh2", "fresh6")
 
 _TWINS = re.compile(r"\{(.*?)\|(.*?)\}")
 
@@ -74,6 +77,8 @@ def measure_labels(client: MemoryClient, half: Half) -> dict[str, Any]:
         "utterances": measure_utterances,
         "paraphrases": measure_paraphrases,
         "instructions": measure_instructions,
+        "times": measure_times,
+        "commands": measure_commands,
     }
     return {
         name: measure(client, half) for name, measure in sets.items() if _path(name, half).exists()
@@ -248,6 +253,36 @@ def measure_instructions(client: MemoryClient, half: Half) -> dict[str, Any]:
         "brought": round(1 - len(missed) / len(rows), 4),
         "missed": missed,
     }
+
+
+def measure_times(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """Two things of one kind, said on two days, and a question with words for one of the days."""
+    rows, wrong = read_labels("times", half), list[str]()
+    there = client.within(f"times-{uuid4().hex}")
+    for first, said, later, then, _, _ in rows:
+        for day, text in ((first, said), (later, then)):
+            there.store([text], memoryMetadata={"said_at": f"{day}T10:00:00Z"})
+    for _, said, _, then, question, word in rows:
+        found = next(iter(_found(there, question)), "")
+        wrong += (
+            [f"{question} -> {found}"] if found not in (said, then) or word not in found else []
+        )
+    return {"questions": len(rows), "first": round(1 - len(wrong) / len(rows), 4), "wrong": wrong}
+
+
+def measure_commands(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """What is said to `ask_cipher` to be remembered, to stand or to be forgotten."""
+    rows, wrong = read_labels("commands", half), list[str]()
+    for kind, said, what in rows:
+        there = client.within(f"commands-{uuid4().hex}")
+        there.store([what] if kind == "forget" else ["The kettle is red."])
+        there.ask(said)
+        kept = [it["text"] for it in there.listed() if what.lower() in it["text"].lower()]
+        is_right = bool(kept) is not (kind == "forget")
+        if kind == "standing":
+            is_right &= bool(there.call("cipher_memory_search", query="the kettle")["standing"])
+        wrong += [] if is_right else [f"{kind}: {said}"]
+    return {"commands": len(rows), "obeyed": round(1 - len(wrong) / len(rows), 4), "wrong": wrong}
 
 
 def _found(client: MemoryClient, query: str) -> list[str]:

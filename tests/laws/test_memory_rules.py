@@ -116,13 +116,11 @@ def test_the_heuristic_loses_no_word_that_was_said(
 
 
 @few
-@given(twins, st.floats(-1, 1))
-@example(Twins("The service on hermes runs.", "The service on hermes' runs."), 0.99)
-def test_twins_are_neither_one_fact_nor_a_correction_however_alike(
-    pair: Twins, cosine: float
-) -> None:
+@given(twins)
+@example(Twins("The service on hermes runs.", "The service on hermes' runs."))
+def test_twins_are_neither_one_fact_nor_a_correction_however_alike(pair: Twins) -> None:
     for one, other in ((pair.one, pair.other), (pair.other, pair.one)):
-        assert not says_same(one, other, cosine)
+        assert not says_same(one, other)
         assert not may_say_same(one, other)
         assert not corrects(one, other)
 
@@ -131,7 +129,7 @@ def test_twins_are_neither_one_fact_nor_a_correction_however_alike(
 @given(st.permutations(["worker", "gateway", "Ana", "Bo"]), st.sampled_from(["calls", "waits for"]))
 def test_who_does_something_to_whom_makes_the_fact(names: list[str], verb: str) -> None:
     one, other = names[:2]
-    assert not says_same(f"The {one} {verb} the {other}.", f"The {other} {verb} the {one}.", 0.99)
+    assert not says_same(f"The {one} {verb} the {other}.", f"The {other} {verb} the {one}.")
 
 
 @few

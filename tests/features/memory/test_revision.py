@@ -3,6 +3,7 @@
 import pytest
 
 from pecia.features.memory.core.search.version import VersionQuery
+from tests.features.memory.conftest import Memories
 
 CHANGED = [
     (
@@ -107,3 +108,44 @@ def test_a_question_that_names_the_former_value_is_about_it() -> None:
     assert VersionQuery("Who has the retro?").puts_first(new, old)
     assert not VersionQuery("Is the retro with Sandra?").puts_first(new, old)
     assert VersionQuery("Is the retro with Sandra?").names_only(old, new)
+
+
+# Before, now, a question, and whether what is said now answers it.
+ABROAD = [
+    ("Wir wohnen in Kassel.", "Wir sind nach Erfurt umgezogen.", "Wo wohnen wir?", True),
+    ("Wir wohnen in Kassel.", "Unser Büro ist nach Erfurt umgezogen.", "Wo wohnen wir?", False),
+    ("Jana arbeitet bei Siemens.", "Jana ist nach Köln umgezogen.", "Wo arbeitet Jana?", False),
+    ("Sanne woont in Delft.", "Sanne is verhuisd naar Leiden.", "Waar woont Sanne?", True),
+    ("Sanne werkt in Delft.", "Sanne is verhuisd naar Leiden.", "Waar werkt Sanne?", False),
+    (
+        "Notre fournisseur est Duval.",
+        "Nous avons changé de fournisseur : c'est Mercier maintenant.",
+        "Qui est notre fournisseur ?",
+        True,
+    ),
+    ("Vivo en Sevilla.", "Mi hermana se mudó a Granada.", "¿Dónde vivo?", False),
+    ("Мой врач Иванов.", "Мой тренер теперь Петров.", "Кто мой врач?", False),
+    ("我住在杭州。", "我搬到苏州了。", "我住在哪里？", True),
+    ("我住在杭州。", "我弟弟搬到苏州了。", "我住在哪里？", False),
+    (
+        "Der Elternabend ist am 12. Mai.",
+        "Der Elternabend wurde in die Aula verlegt.",
+        "Wann ist der Elternabend?",
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "question", "is_newer"), ABROAD)
+def test_a_change_in_another_language_comes_first_where_it_answers_the_question(
+    old: str, new: str, question: str, is_newer: bool
+) -> None:
+    assert VersionQuery(question).puts_first(new, old) is is_newer
+
+
+@pytest.mark.anyio
+async def test_where_somebody_moved_to_is_where_they_live(memories: Memories) -> None:
+    await memories.remember(memories.bo, "Sanne woont in Delft.")
+    await memories.remember(memories.bo, "Sanne is verhuisd naar Leiden.")
+    found = await memories.recall(memories.bo, "Waar woont Sanne?")
+    assert found == ["Sanne is verhuisd naar Leiden.", "Sanne woont in Delft."]

@@ -31,11 +31,11 @@ OTHER = [
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_an_order_that_grammar_allows_is_the_same_fact(one: str, other: str) -> None:
-    assert says_same(one, other, None)
-    assert says_same(other, one, None)
+    assert says_same(one, other)
+    assert says_same(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
 def test_another_role_is_another_fact_whatever_a_model_says(one: str, other: str) -> None:
-    assert not says_same(one, other, 0.99)
+    assert not says_same(one, other)
     assert not may_say_same(one, other)

@@ -8,6 +8,8 @@ from pecia.features.memory.core.utterance import read_utterance
 from tests.features.memory.conftest import Memories
 
 REMEMBERED = [
+    ("Can you note down that the boiler is new?", "the boiler is new"),
+    ("Make a note: the drill belongs to Simon.", "the drill belongs to Simon."),
     ("Recuerda que mi hermana vive en Valencia.", "mi hermana vive en Valencia."),
     ("Por favor, recuerda que el tren sale a las nueve.", "el tren sale a las nueve."),
     ("Retiens que le portail est bleu.", "le portail est bleu."),

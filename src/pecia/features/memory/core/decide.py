@@ -124,7 +124,7 @@ def _find_superseded(
 
 def _find_wording(text: str, same: Sequence[MemoryCandidate]) -> Decision | None:
     for it in same:
-        if says_same(text, it.text, it.cosine):
+        if says_same(text, it.text):
             reason = "a memory says the same in other words; these are kept with it"
             return Decision(MemoryEvent.NONE, 0.8, reason, it.id, is_wording=True)
     return None

@@ -62,7 +62,8 @@ _POLITE = (
 )
 _REMEMBER = re.compile(
     rf"\s*{_POLITE}"
-    r"(?:(?:remember|memori[sz]e|keep\s+in\s+mind|do(?:n['’]t|\s+not)\s+forget|note(?:\s+to\s+self)?)"
+    r"(?:(?:remember|memori[sz]e|keep\s+in\s+mind|do(?:n['’]t|\s+not)\s+forget|note(?:\s+to\s+self)?"
+    r"|(?:note|write|jot)\s+down|(?:make|take)\s+(?:a\s+)?note(?:\s+of\s+it)?)"
     r"(?:(?:\s+(?:this|the\s+following)(?:\s+fact)?)?\s*[:：]|\s+that\b(?!\s*[:,]))"
     r"|(?:merke?\s+dir(?:\s+bitte)?|denke?\s+daran|retiens|souviens-toi|recuerda|lembra|lembre|"
     r"memoriza|ricorda(?:ti)?|onthoud|запомни(?:те)?|запам['’]ятай(?:те)?|zapamiętaj|kom\s+ihåg|husk)"
@@ -185,6 +186,24 @@ _STANDING = re.compile(
     r"toujours\b|ne .* jamais\b|siempre\b|nunca\b)",
     _I,
 )
+# `Réponds toujours en français`: behind the verb that a command begins with, in languages in which
+# no subject stands there; in others (`Ana siempre llega tarde`) behind verbs of commands; or in
+# front.
+_EVER_BEHIND_VERB = r"(?:immer|nie|niemals|toujours|jamais|altijd|nooit|alltid|altid|aldrig|aldri)"
+_EVER_ELSEWHERE = r"(?:siempre|nunca|sempre|jamais|zawsze|nigdy|всегда|никогда|завжди|ніколи)"
+_COMMAND_VERB = rf"(?:{'|'.join(VOCABULARY['command_verbs'])})(?:me|mi)?"
+_EVER_COMMAND = re.compile(
+    rf"\s*(?:(?P<verb>[^\W\d_]+(?:['’][^\W\d_]+)?)\s+{_EVER_BEHIND_VERB}|{_EVER_BEHIND_VERB}|"
+    rf"(?:{_COMMAND_VERB}\s+)?(?:{_EVER_ELSEWHERE})|{_COMMAND_VERB}\s+mai)\b\s+\w",
+    _I,
+)
+_ALWAYS_UNSPACED = re.compile(r"\s*(?:请|請)?(?:总是|總是|永远|永遠|一律|始终|始終|以后都|以後都)")
+# `Write dates as YYYY-MM-DD in all reports`.
+_FORMAT = re.compile(
+    r"\s*(?:please\s+)?(?:write|format|spell|express|give|show|state|display|round)\s+"
+    r"(?:\w+\s+){0,3}?(?:as|in|with|without|to)\b.*\b(?:in|on|for)\s+(?:all|every|each|any)\b",
+    _I,
+)
 # `Why I have never seen it` tells of the past.
 _STANDING_INSIDE = re.compile(
     r"(?<!have )(?<!has )(?<!had )(?<!['’]ve )(?<!\bi )(?<!\bwe )"
@@ -261,13 +280,28 @@ def read_standing(text: str) -> Standing | None:
             return Standing.PREFERENCE
         if sentence.rstrip().endswith("?") or _QUESTION.match(sentence):
             continue
-        if _STANDING.match(sentence) or (
+        if is_instruction(sentence) or (
             _REQUEST.match(sentence) and _STANDING_INSIDE.search(sentence)
         ):
             return Standing.INSTRUCTION
         if _PREFERENCE.match(sentence) and not _WISH_OF_NOW.match(sentence):
             return Standing.PREFERENCE
     return None
+
+
+def is_instruction(sentence: str) -> bool:
+    """Whether a sentence begins as an instruction for all that is asked later."""
+    patterns = (_STANDING, _FORMAT, _ALWAYS_UNSPACED)
+    return any(it.match(sentence) for it in patterns) or _is_ever_command(sentence)
+
+
+def _is_ever_command(sentence: str) -> bool:
+    """`Schreibe nie ohne Anrede`, not `sie ist nie zu Hause`: its first word is no pronoun."""
+    found = _EVER_COMMAND.match(sentence)
+    if found is None:
+        return False
+    verb = (found["verb"] or "").lower()
+    return not any(verb in it.light or verb in it.words["speaker"] for it in LANGUAGES)
 
 
 def _read_sentences(plain: str) -> Utterance:
@@ -313,7 +347,7 @@ def _skip_reason(sentence: str) -> str | None:
         return "it is a question"
     if _HYPOTHESIS.match(rest):
         return "it is a supposition"
-    if _STANDING.match(rest) or _STANDING_INSIDE.search(rest) or _DECISION.match(rest):
+    if is_instruction(rest) or _STANDING_INSIDE.search(rest) or _DECISION.match(rest):
         return None
     if _REQUEST.match(rest) and not _CODE.search(rest):
         return "it is a request, not something to remember"

@@ -12,36 +12,35 @@ from functools import lru_cache
 from itertools import pairwise
 
 from pecia.features.memory.core.compare.condition import differ_in_condition
+from pecia.features.memory.core.compare.difference import (
+    DETERMINERS,
+    LINKS,
+    are_different,
+    narrowing_words,
+)
 from pecia.features.memory.core.compare.plain_words import rewrite
 from pecia.features.memory.core.compare.roles import keep_roles
 from pecia.features.memory.core.compare.statement import (
     LIGHT,
     PLAIN_STEMS,
     Statement,
-    are_synonyms,
     read_statement,
     same_word,
     stem,
 )
-from pecia.features.memory.core.compare.tense import is_auxiliary, tenses_agree
+from pecia.features.memory.core.compare.tense import is_auxiliary, past_verbs, tenses_agree
 from pecia.features.memory.core.compare.vocabulary import LINES, VOCABULARY
 
-# Names and numbers that must agree before one word on each side may differ.
-MIN_ANCHORS = 2
-SURE_COSINE = 0.86
 # Fewer words that count say too little to be compared.
 MIN_WORDS = 2
 
 _ANYBODY = frozenset(map(stem, ("somebody", "someone")))
-# `Mila born in 2019` and `Mila's birth year is 2019`.
-_LINKS = frozenset(("is", "are"))
-_PLACING = frozenset(("in", "on", "at"))
 _PREPOSITIONS = frozenset(("by", "to", "from", "than", "for", "of"))
-_DETERMINERS = frozenset(("the", "a", "an", "our", "my"))
 
 
-def says_same(new: str, old: str, cosine: float | None) -> bool:
-    """Whether both say one fact in other words."""
+def says_same(new: str, old: str) -> bool:
+    """Whether both say one fact in other words. How alike they are to a model does not count: it
+    calls `was born in 1941` and `was married in 1941` alike."""
     pair = _read_pair(new, old)
     if pair is None:
         return False
@@ -59,12 +58,29 @@ def says_same(new: str, old: str, cosine: float | None) -> bool:
         | _implied_nouns(one)
         | _implied_nouns(other)
     )
-    left, right = ([it for it in side if it not in empty] for side in (left, right))
-    if not left and not right:
+    return empty.issuperset((*left, *right))
+
+
+def _tells_otherwise(one: Statement, other: Statement) -> bool:
+    """Whether a plain word, which says little where the other statement has none for it, says
+    something: beside another of them (`was built in Kiel`, `is kept in Kiel`), of the past, or
+    before a noun (`a language test` is not any test)."""
+    left, right = _leftover(one.content, other.content)
+    if not all(_may_stand_for(a, b) for a in left for b in right):
         return True
-    shared = sum((one.anchors & other.anchors).values())
-    is_sure = cosine is not None and cosine >= SURE_COSINE and shared >= MIN_ANCHORS
-    return is_sure and len(left) == len(right) == 1
+    telling = (past_verbs(one) | narrowing_words(one)) & {*left}
+    telling |= (past_verbs(other) | narrowing_words(other)) & {*right}
+    return not telling.isdisjoint(PLAIN_STEMS)
+
+
+_PLAIN_GROUPS = [frozenset(map(stem, line.split())) for line in LINES["plain"]]
+
+
+def _may_stand_for(one: str, other: str) -> bool:
+    """Whether these plain words say as little in the place of each other."""
+    if one not in PLAIN_STEMS or other not in PLAIN_STEMS:
+        return True
+    return any(one in group and other in group for group in _PLAIN_GROUPS)
 
 
 def _measure_words(one: Statement, other: Statement) -> frozenset[str]:
@@ -114,7 +130,8 @@ def _may_be_one(one: Statement, other: Statement) -> bool:
         _agrees(one, other)
         and tenses_agree(one, other)
         and _keeps_roles(one, other)
-        and not _swaps_word(one, other)
+        and not are_different(one, other)
+        and not _tells_otherwise(one, other)
     )
 
 
@@ -160,23 +177,6 @@ def _without_names(left: Sequence[str], other: Statement) -> list[str]:
     return [
         it for it in left if not any(it == name or name.startswith(it) for name in other.anchors)
     ]
-
-
-def _swaps_word(one: Statement, other: Statement) -> bool:
-    """Whether one is the other with another word in one place, and not one that means the same."""
-    if len(one.words) != len(other.words):
-        return False
-    differ = [n for n, it in enumerate(one.words) if it != other.words[n]]
-    if len(differ) != 1:
-        return False
-    [place] = differ
-    a, b = one.words[place], other.words[place]
-    if a in _DETERMINERS and b in _DETERMINERS:
-        return False
-    if (a in _LINKS and b in _PLACING) or (a in _PLACING and b in _LINKS):
-        return False
-    # A first word may be a name, whose endings count.
-    return not (same_word if place else are_synonyms)(stem(a), stem(b))
 
 
 def _keeps_roles(one: Statement, other: Statement) -> bool:
@@ -304,7 +304,7 @@ def _is_single_valued(one: Statement, other: Statement) -> bool:
     if not told or all(it[:1].isdigit() or it in _MOMENTS for it in told):
         return bool(told)
     before = other.words[: replaced[0][0]]
-    is_named = before[:1] and before[0] in _DETERMINERS and not _LINKS.isdisjoint(before[-2:])
+    is_named = before[:1] and before[0] in DETERMINERS and not LINKS.isdisjoint(before[-2:])
     return bool(is_named) and all(it in one.anchors or it in other.anchors for it in told)
 
 

@@ -175,23 +175,12 @@ def same_word(one: str, other: str) -> bool:
     """Whether two stems are of one word, or of two that mean the same."""
     if one == other or are_synonyms(one, other):
         return True
-    shared = _common_prefix(one, other)
-    least = min(len(one), len(other))
-    if shared >= 5 and shared >= least - 2:
-        return True
-    return shared == least >= 4 and one[shared:] + other[shared:] in _ENDINGS
+    short, long = sorted((one, other), key=len)
+    return len(short) >= 4 and long.startswith(short) and long[len(short) :] in _ENDINGS
 
 
-def _common_prefix(one: str, other: str) -> int:
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
-
-
-_ENDINGS = frozenset(("er", "or", "ing", "ment", "ion", "y", "ic", "al", "ly", "ist"))
+# Of a word made of another. What else begins alike is another word: `trainer` and `trainee`.
+_ENDINGS = VOCABULARY["endings"]
 
 
 def _group_stems(groups: Iterable[frozenset[str]]) -> dict[str, set[int]]:

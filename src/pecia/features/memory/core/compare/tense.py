@@ -64,6 +64,11 @@ def _tenses(it: Statement) -> dict[str, Tense]:
     return found
 
 
+def past_verbs(it: Statement) -> frozenset[str]:
+    """The stems of words that tell of the past."""
+    return frozenset(word for word, tense in _tenses(it).items() if tense == "past")
+
+
 def _tense(words: Sequence[str], place: int) -> Tense | None:
     word = words[place]
     lead = place - 1

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import exp
 
+from pecia.features.memory.core.compare.vocabulary import LINES, VOCABULARY
+
 # How long after a period it is still spoken of.
 DECAY = timedelta(days=7)
 MONTHS = (
@@ -14,18 +16,43 @@ MONTHS = (
     *("october", "november", "december"),
 )
 _MONTH_NUMBERS = {name[:3]: number for number, name in enumerate(MONTHS, 1)}
+# Names of months in other languages, which mean one only with a year: `mars 2024`.
+_FOREIGN_NUMBERS = {
+    name: number
+    for number, names in enumerate(LINES["foreign_months"], 1)
+    for name in names.split()
+}
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 # `March`, `Mar`, `Mar.`; `Sept` too.
-_MONTH = rf"(?P<month>{'|'.join(f'{it[:3]}(?:{it[3:]})?' for it in MONTHS)}|sept)\b\.?"
+_FOREIGN = "|".join(sorted(_FOREIGN_NUMBERS, key=len, reverse=True))
+_MONTH = rf"(?P<month>{_FOREIGN}|{'|'.join(f'{it[:3]}(?:{it[3:]})?' for it in MONTHS)}|sept)\b\.?"
+# Seasons whose months are of one year. `Winter 2023` may be either winter.
+_SEASON_MONTHS = {
+    name: month
+    for month, names in zip((3, 6, 9), LINES["seasons"], strict=True)
+    for name in names.split()
+}
+_SEASON = re.compile(
+    rf"\b(?P<what>{'|'.join(_SEASON_MONTHS)}),?(?: (?:of|in|de|del|van))?"
+    r" (?P<year>(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_CHRISTMAS = re.compile(
+    rf"\b(?:{'|'.join(VOCABULARY['christmas'])})"
+    r"(?: (?:of|in|de|del))? (?P<year>(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
 
 _DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? )?{_MONTH}"
-    r"(?: (?P<day2>\d{1,2})(?:st|nd|rd|th)?)?(?:,? (?P<year>\d{4}))?\b",
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?(?: (?:of|de))? )?{_MONTH}"
+    r"(?: (?P<day2>\d{1,2})(?:st|nd|rd|th)?)?(?:,?(?: del?)? (?P<year>\d{4}))?\b",
     re.IGNORECASE,
 )
 _ISO = re.compile(r"\b(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b")
-_YEAR = re.compile(r"\b(?:in|during|of|since) (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE)
+_YEAR = re.compile(
+    r"\b(?:in|during|of|since|en|em|nel|jahr|année|año) (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE
+)
 _AGO = re.compile(
     r"\b(?P<count>\d{1,3}|a|an|one|two|three|four|five|six) (?P<unit>day|week|month|year)s? ago\b",
     re.IGNORECASE,
@@ -65,6 +92,7 @@ def read_period(text: str, now: datetime) -> TimeRange | None:
     return (
         _read_iso(text)
         or _read_date(text)
+        or _read_season(text)
         or _read_ago(text, now)
         or _read_last(text, now)
         or _read_day(text, now)
@@ -97,10 +125,22 @@ def _read_written_dates(text: str) -> Iterator[TimeRange]:
     for found in _DATE.finditer(text):
         if found["year"] is None:
             continue
-        month = _MONTH_NUMBERS[found["month"].lower()[:3]]
+        name = found["month"].lower()
+        month = _FOREIGN_NUMBERS.get(name) or _MONTH_NUMBERS[name[:3]]
         named = _range(int(found["year"]), month, int(found["day"] or found["day2"] or 0))
         if named is not None:
             yield named
+
+
+def _read_season(text: str) -> TimeRange | None:
+    """A season, or the days around Christmas, of a year that is named."""
+    if found := _SEASON.search(text):
+        start = datetime(int(found["year"]), _SEASON_MONTHS[found["what"].lower()], 1, tzinfo=UTC)
+        return TimeRange(start, start + timedelta(days=92))
+    if found := _CHRISTMAS.search(text):
+        start = datetime(int(found["year"]), 12, 20, tzinfo=UTC)
+        return TimeRange(start, start + timedelta(days=12))
+    return None
 
 
 def _read_ago(text: str, now: datetime) -> TimeRange | None:

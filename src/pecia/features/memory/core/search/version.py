@@ -22,6 +22,7 @@ from pecia.features.memory.core.compare.statement import (
     synonym_groups,
 )
 from pecia.features.memory.core.compare.vocabulary import LINES, VOCABULARY
+from pecia.features.memory.core.search.change import tells_change
 from pecia.features.memory.core.search.conversation import read_speaker
 
 # Longer texts tell of many things: no one value is theirs.
@@ -109,6 +110,9 @@ class VersionQuery:
 
     def puts_first(self, newer: str, older: str) -> bool:
         """Whether the newer statement is to come before the older one."""
+        return tells_change(self.text, newer, older) or self._is_answered_by(newer, older)
+
+    def _is_answered_by(self, newer: str, older: str) -> bool:
         new, old = _read(newer), _read(older)
         if new is None or old is None or new.words == old.words:
             return False
