@@ -254,7 +254,13 @@ def _weighed(looked: Sequence[RankedHit], weight: float, weights: Evidence) -> l
     """The same candidates under other weights: reading each again takes long."""
     return [
         it._replace(
-            score=combine_scores(it.fused.words, it.fused.meaning, weight=weight, trust=it.trust)
+            score=combine_scores(
+                it.fused.words,
+                it.fused.meaning,
+                weight=weight,
+                trust=it.trust,
+                closeness=it.closeness,
+            )
             + it.evidence.weighted_sum(weights),
         )
         for it in looked

@@ -45,6 +45,7 @@ MISTAKES = [
     # Misspelled.
     wrong("serch bikes", "'serch'", "did you mean search?", "pecia --help"),
     wrong("source ad papers", "'ad'", "did you mean add?", "pecia source --help"),
+    wrong("user remove ana", "'remove'", "add, list, set", "pecia user --help"),
     wrong("source", "pecia source needs a command: add,", "pecia source --help"),
     wrong("--verison", "'--verison'", "did you mean --version?"),
     wrong("source list --limt 3", "--limt", "did you mean --limit?", "pecia source list --help"),

@@ -68,7 +68,7 @@ def test_search_gives_title_place_and_passage_in_one_shape(shell: Shell) -> None
         *("title", "source", "path", "uri", "page", "passage", "matches", "rank", "match"),
     }
     assert not found["unlikely"]
-    assert (hit["title"], hit["uri"]) == ("Wheels", "pecia://file/wiki:notes/wheels.md")
+    assert (hit["title"], hit["uri"]) == ("Wheels", "pecia://file/wiki%3Anotes/wheels.md")
     marked = [hit["passage"][start:end] for start, end in hit["matches"]]
     assert marked == ["spoke", "wobble"]
     assert "mark>" not in hit["passage"]
@@ -167,6 +167,31 @@ def test_a_file_is_read_by_either_spelling_of_an_accent(
         f"pecia://file/wiki:notes/{quote(asked)}",
     ):
         assert f"Kept as {kept}." in shell.ok("read", place).out
+
+
+def test_a_file_of_any_folder_is_read_by_its_name_or_title(shell: Shell) -> None:
+    for folder in ("north", "south"):
+        (shell.root / "notes" / folder).mkdir()
+        (shell.root / "notes" / folder / "tide table.md").write_text(f"# Tides {folder}\n\nHigh.\n")
+    (shell.root / "notes" / "north" / "pilot book.md").write_text("# Skerries\n\nKeep west.\n")
+    shell.ok("source", "crawl", "wiki:notes", "--wait")
+    for place in ("pilot book.md", "pilot book", "north/pilot book", "Skerries"):
+        assert "Keep west." in shell.ok("read", place).out
+    uri = shell.ok("read", "pilot book", "--json").document["uri"]
+    assert uri == "pecia://file/wiki%3Anotes/north/pilot%20book.md"
+    several = shell.run("read", "tide table", "--json").document["error"]
+    places = [f"wiki:notes/{it}/tide table.md" for it in ("north", "south")]
+    assert sorted(several["expected"]) == places
+    misspelled = shell.run("read", "north/pilot bok.md")
+    assert (misspelled.code, misspelled.out) == (1, "")
+    assert "did you mean north/pilot book.md?" in misspelled.err
+
+
+def test_no_editor_is_opened_where_there_is_no_terminal(shell: Shell) -> None:
+    done = shell.run("edit", "new page")
+    assert (done.code, done.out) == (1, "")
+    assert "no terminal" in done.err
+    assert "wiki.write_document" in done.err
 
 
 def test_a_file_that_is_nowhere_is_refused_with_what_to_do(shell: Shell) -> None:

@@ -175,6 +175,8 @@ def _unknown_command(words: Sequence[str]) -> "PeciaError":
         f"there is no {kind} {rest[0]!r} of {command}{near}",
         field="command",
         got=rest[0],
+        # Of the whole program there are too many to name.
+        expected=", ".join(known) if group and not near else None,
         hint=hint,
     )
 

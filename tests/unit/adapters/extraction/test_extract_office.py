@@ -70,6 +70,17 @@ async def test_every_sheet_is_a_unit_under_its_name(
     ]
 
 
+async def test_a_day_in_a_sheet_is_written_without_midnight_unless_there_are_times(
+    extractor: FileExtractor,
+) -> None:
+    days = [["Key", "Since"], ["K-17", "2023-04-02 00:00:00"]]
+    found = await extractor.extract(samples.xlsx({"Keys": days}), name="keys.xlsx")
+    assert "| K-17 | 2023-04-02 |" in found.text
+    times = [*days, ["K-18", "2023-04-02 00:05:00"]]
+    found = await extractor.extract(samples.xlsx({"Keys": times}), name="keys.xlsx")
+    assert "| K-17 | 2023-04-02 00:00:00 |" in found.text
+
+
 @pytest.mark.parametrize("extension", ["pptx", "odp"])
 async def test_every_slide_is_a_unit_under_its_title(
     extractor: FileExtractor, extension: str
@@ -160,6 +171,16 @@ async def test_a_page_gives_its_body_and_its_head_gives_facts(extractor: FileExt
     assert found.text.strip() == f"# How to brake\n\nGently.\n\n{TABLE}"
     assert (found.title, found.facts.authors) == ("Brakes", ("Ana B",))
     assert found.facts.date == "2026-03-03"
+
+
+async def test_a_picture_inside_a_page_gives_its_words_and_none_of_its_bytes(
+    extractor: FileExtractor,
+) -> None:
+    drawing = '<svg width="9"><title>Rig</title><path d="M1 2"/><text>Mast</text></svg>'
+    photo = f'<img alt="a crane" src="data:image/png;base64,{"QUFB" * 400}">'
+    page = f"<html><body><p>Before {photo}</p>{drawing}<p>After</p></body></html>"
+    found = await extractor.extract(page.encode(), name="rig.html")
+    assert found.text.split() == ["Before", "a", "crane", "Rig", "Mast", "After"]
 
 
 async def test_a_page_two_hundred_thousand_levels_deep_keeps_its_words(

@@ -40,6 +40,28 @@ def test_rows_are_a_table_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert row.split() == ["ana", "admin"]
 
 
+def test_a_moment_in_a_table_on_a_terminal_has_no_fractions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", "80")
+    show_document(Terminal(), {"calls": [{"at": "2026-11-18T19:59:36.343183Z", "user": "ana"}]})
+    assert screen.getvalue().splitlines()[1].split() == ["2026-11-18T19:59:36Z", "ana"]
+
+
+def test_a_table_that_would_break_its_words_is_shown_as_one_field_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", "20")
+    rows: list[Json] = [{"source": "wiki:handbook", "protocol": "wiki"}] * 2
+    show_document(Terminal(), {"sources": rows})
+    one = "source    wiki:handbook\nprotocol  wiki\n"
+    assert screen.getvalue() == f"{one}\n{one}"
+
+
 def test_facts_beside_the_rows_are_shown_too(capsys: pytest.CaptureFixture[str]) -> None:
     show_document(Terminal(), {"source_id": "s1", "grants": [{"principal": "everyone"}]})
     assert capsys.readouterr().out == "source_id\ts1\nprincipal\neveryone\n"

@@ -10,7 +10,11 @@ from pecia.adapters.extraction.readers.input_file import (
     UnreadableFile,
     one_section,
 )
-from pecia.adapters.extraction.readers.office import squeeze_tables, to_markdown
+from pecia.adapters.extraction.readers.office import (
+    replace_embedded,
+    squeeze_tables,
+    to_markdown,
+)
 from pecia.adapters.extraction.readers.version import version_of
 from pecia.adapters.extraction.wire import About
 
@@ -48,7 +52,7 @@ def html_text(page: str) -> str:
     body = _HEAD.sub("", page, count=1)
     try:
         found = to_markdown(body.encode("utf-8", "replace"), "text/html", FileKind.HTML)
-        text = squeeze_tables(found.content)
+        text = squeeze_tables(replace_embedded(found.content))
     except UnreadableFile:
         text = ""
     return text if text.strip() else _bare(body)

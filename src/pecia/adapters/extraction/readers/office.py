@@ -1,8 +1,12 @@
 """Office documents, books and sheets through kreuzberg, which gives Markdown."""
 
+import base64
+import binascii
 import re
 from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
 from typing import Any, cast
+from urllib.parse import unquote_to_bytes
 
 import kreuzberg
 
@@ -34,6 +38,11 @@ _SHEET = re.compile(r"^## (.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,2} +(.+)$", re.MULTILINE)
 _BLANKS = re.compile(r" {2,}")
 _DASHES = re.compile(r"-{4,}(?= )")
+# A picture or link whose target is its bytes: as long as the file, and no words.
+_DATA_LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\(data:([^)\s]*)\)")
+_SVG_TEXT = frozenset({"text", "title", "desc"})
+_MIDNIGHT = re.compile(r"(?<=\| )(\d{4}-\d\d-\d\d) 00:00:00(?= \|)")
+_TIME = re.compile(r"\| \d{4}-\d\d-\d\d (?!00:00:00)\d\d:\d\d:\d\d \|")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+.!|~-])")
 
 
@@ -46,7 +55,7 @@ def read_document(kind: FileKind) -> Callable[[InputFile, int, int], ReaderResul
 
     def read(file: InputFile, first: int, count: int) -> ReaderResult:
         found = convert(file, kind)
-        text = squeeze_tables(found.content)
+        text = squeeze_tables(replace_embedded(found.content))
         return ReaderResult(_about(found, _heading(text), 1), one_section(text))
 
     return read
@@ -57,7 +66,7 @@ def read_sheets(kind: FileKind) -> Callable[[InputFile, int, int], ReaderResult]
 
     def read(file: InputFile, first: int, count: int) -> ReaderResult:
         found = convert(file, kind)
-        sheets = list(_sheets(squeeze_tables(found.content)))
+        sheets = list(_sheets(_shorten_days(squeeze_tables(found.content))))
         return ReaderResult(_about(found, "", len(sheets)), sheets)
 
     return read
@@ -80,6 +89,50 @@ def squeeze_tables(text: str) -> str:
             line = _BLANKS.sub(" ", _DASHES.sub("---", line))
         lines.append(line)
     return "\n".join(lines)
+
+
+def _shorten_days(text: str) -> str:
+    """Days without the midnight that a cell of days begins with; times, if there are any, stay."""
+    return text if _TIME.search(text) else _MIDNIGHT.sub(r"\1", text)
+
+
+def replace_embedded(text: str) -> str:
+    """The same Markdown, with the words of a picture or link in place of its bytes: the labels of a
+    drawing, else the text that stands for it."""
+    return _DATA_LINK.sub(_embedded_words, text) if "](data:" in text else text
+
+
+def _embedded_words(found: re.Match[str]) -> str:
+    kind, _, data = found[2].partition(",")
+    if not kind.startswith("image/svg+xml"):
+        return found[1]
+    try:
+        drawn = base64.b64decode(data) if kind.endswith(";base64") else unquote_to_bytes(data)
+    except binascii.Error:
+        return found[1]
+    labels = _DrawingLabels()
+    labels.feed(drawn.decode("utf-8", "replace"))
+    labels.close()
+    return " ".join(" ".join(labels.pieces).split())
+
+
+class _DrawingLabels(HTMLParser):
+    """The words that an SVG drawing shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+        self._depth = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._depth += tag in _SVG_TEXT
+
+    def handle_endtag(self, tag: str) -> None:
+        self._depth = max(0, self._depth - (tag in _SVG_TEXT))
+
+    def handle_data(self, data: str) -> None:
+        if self._depth:
+            self.pieces.append(data)
 
 
 def to_markdown(data: bytes, content_type: str, kind: FileKind) -> kreuzberg.ExtractionResult:

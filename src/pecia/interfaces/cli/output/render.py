@@ -1,6 +1,8 @@
-"""Documents as text: tables on a terminal, tabs in a pipe. Changes no value."""
+"""Documents as text: tables on a terminal, tabs in a pipe. Changes no value, but
+that a table on a terminal leaves out fractions of a second."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeGuard, cast
@@ -10,6 +12,11 @@ from pecia.interfaces.cli.tools.arguments import ToolInputSchema
 from pecia.kernel.errors import Json
 
 TableRow: TypeAlias = Mapping[str, Json]
+
+# Of a moment in a table on a terminal: nobody reads microseconds there.
+_SUBSECONDS = re.compile(r"(?<=\dT\d\d:\d\d:\d\d)\.\d+(?=Z|[+-]\d\d:\d\d)")
+# Between two columns of a table.
+_GAP = 2
 
 CURSOR_FIELD = "next_cursor"
 DEGRADED = "degraded"
@@ -167,9 +174,29 @@ def _print_table(terminal: Terminal, names: Sequence[str], cells: Sequence[Seque
     from rich.table import Table
     from rich.text import Text
 
+    cells = [[_SUBSECONDS.sub("", it) for it in row] for row in cells]
+    console = Console(file=terminal.stdout)
+    if _longest_words(names, cells) > console.width:
+        # Folded inside its words, a table reads worse than its rows one below the other.
+        for number, row in enumerate(cells):
+            if number:
+                terminal.print_line()
+            show_facts(terminal, dict(zip(names, row, strict=True)))
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
         table.add_column(name, overflow="fold")
     for row in cells:
         table.add_row(*(Text(it) for it in row))
-    Console(file=terminal.stdout).print(table)
+    console.print(table)
+
+
+def _longest_words(names: Sequence[str], cells: Sequence[Sequence[str]]) -> int:
+    """The width of a table whose columns are as wide as the longest word of each."""
+    from rich.cells import cell_len
+
+    columns = zip(names, *cells, strict=True)
+    widths = (
+        max(cell_len(word) for it in column for word in it.split() or [""]) for column in columns
+    )
+    return sum(widths) + _GAP * (len(names) - 1)

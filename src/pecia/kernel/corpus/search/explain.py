@@ -45,9 +45,14 @@ def explain(
     fused = ranked.fused
     words = combine_scores(fused.words, 0.0, weight=weight, trust=ranked.trust)
     parts = {**_by_field(words, field_scores)}
-    parts["meaning"] = (
-        combine_scores(fused.words, fused.meaning, weight=weight, trust=ranked.trust) - words
+    both = combine_scores(
+        fused.words,
+        fused.meaning,
+        weight=weight,
+        trust=ranked.trust,
+        closeness=ranked.closeness,
     )
+    parts["meaning"] = both - words
     parts["file"] = fused.file
     for it in fields(Evidence):
         parts[it.name] = getattr(ranked.evidence, it.name) * getattr(weights, it.name)

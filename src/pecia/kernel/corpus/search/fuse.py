@@ -134,14 +134,21 @@ def fuse(
 
 
 def combine_scores(
-    words: float, meaning: float | None, *, weight: float, trust: float = 1.0
+    words: float,
+    meaning: float | None,
+    *,
+    weight: float,
+    trust: float = 1.0,
+    closeness: float = 1.0,
 ) -> float:
-    """Both scores in one number. `trust` scales the lexical score for this query.
+    """Both scores in one number. `trust` scales the lexical score for this query, `closeness` the
+    semantic one.
 
     Without a vector the semantic score is taken to equal the lexical one, so that a text loses no
     rank while it waits to be embedded.
     """
-    return (1 - weight) * trust * words + weight * (words if meaning is None else meaning)
+    semantic = words if meaning is None else closeness * meaning
+    return (1 - weight) * trust * words + weight * semantic
 
 
 def choose_semantic_weight(query: str, language: str) -> float:

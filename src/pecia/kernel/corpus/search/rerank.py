@@ -22,6 +22,10 @@ RERANK_DEPTH = 30
 EVIDENCE_WEIGHTS = Evidence(proximity=0.1, phrase=0.02, headings=0.02)
 NO_EVIDENCE = Evidence()
 
+# A query whose nearest candidate is farther than this is near none: a third of SciFact's training
+# queries are. docs/retrieval.md has the curve.
+CLOSE_COSINE = 0.6
+
 # This many hits of one file lose nothing; each further one is discounted by this factor.
 # A file that the query names loses nothing.
 MAX_UNDECAYED_HITS = 3
@@ -49,6 +53,7 @@ class RankedHit(NamedTuple):
     fused: FusedHit
     trust: float = 1.0
     evidence: Evidence = NO_EVIDENCE
+    closeness: float = 1.0
 
 
 def rerank(
@@ -62,24 +67,26 @@ def rerank(
     """The readable candidates, best first; ties by id. `weight` is that of `fuse`.
 
     Lexical scores are scaled by how much of the query the best lexical candidate covers. Otherwise
-    the best of bad matches would score like a perfect one and outweigh the semantic score.
+    the best of bad matches would score like a perfect one and outweigh the semantic score. For the
+    same reason semantic scores are scaled by how near the nearest candidate is.
     """
     measured: list[tuple[FusedHit, CandidateText, Evidence]] = []
     for it in fused:
         if (reading := readings.get(it.id)) is not None:
             asked = interpret_query(query, reading.language)
             measured.append((it, reading, measure_best_evidence(reading, asked)))
-    trust = _lexical_trust(measured)
+    trust, closeness = _lexical_trust(measured), _semantic_closeness(measured)
     found = [
         RankedHit(
             it.id,
             reading.file,
-            combine_scores(it.words, it.meaning, weight=weight, trust=trust)
+            combine_scores(it.words, it.meaning, weight=weight, trust=trust, closeness=closeness)
             + evidence.weighted_sum(weights)
             + it.file,
             it,
             trust,
             evidence,
+            closeness,
         )
         for it, reading, evidence in measured
     ]
@@ -162,6 +169,11 @@ def assign_ranks(order: Sequence[RankedHit]) -> Iterator[tuple[RankedHit, float]
 def _lexical_trust(measured: Sequence[tuple[FusedHit, CandidateText, Evidence]]) -> float:
     best = max((it.words for it, _, _ in measured), default=0.0)
     return max((evidence.coverage for it, _, evidence in measured if it.words == best), default=1.0)
+
+
+def _semantic_closeness(measured: Sequence[tuple[FusedHit, CandidateText, Evidence]]) -> float:
+    nearest = max((it.cosine for it, _, _ in measured if it.cosine is not None), default=1.0)
+    return min(1.0, max(0.0, nearest) / CLOSE_COSINE)
 
 
 def _decayed_scores(

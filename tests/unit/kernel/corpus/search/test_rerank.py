@@ -95,6 +95,23 @@ def test_a_keyword_arm_that_found_little_of_the_query_is_believed_little() -> No
     assert ranked[0].trust == 0.25
 
 
+def test_texts_that_are_all_far_from_a_query_do_not_outweigh_the_one_with_its_words() -> None:
+    query = parse_query("Frigotec invoice")
+    readings = {
+        1: CandidateText("mail", "Frigotec changed the capacitor. Invoice is 1,284.50 EUR."),
+        2: CandidateText("manual", "Client invoice: estimated date you will be paid"),
+    }
+    words = {1: 10.0, 2: 4.7}
+    far = rerank(fuse(words, {1: 0.20, 2: 0.36}), readings, query)
+    assert [it.id for it in far] == [1, 2]
+    near = rerank(fuse(words, {1: 0.20, 2: 0.66}), readings, query)
+    assert [it.id for it in near] == [2, 1]
+    for it in far:
+        explained = explain(it, {})
+        assert sum(explained.parts.values()) == pytest.approx(it.score)
+        assert "order" not in explained.parts
+
+
 def ranked(*rows: tuple[int, str, float]) -> list[RankedHit]:
     return [RankedHit(id_, file, score, FusedHit(id_, score, score)) for id_, file, score in rows]
 

@@ -1,5 +1,6 @@
 """`pecia ask`: an answer whose every sentence cites a file, or a plain "nothing here"."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Any, cast
 from urllib.parse import unquote
@@ -96,7 +97,8 @@ def _show_answer(terminal: Terminal, document: dict[str, Json]) -> None:
     for it in quotations:
         _show_quotation(terminal, it, style)
     if quotations:
-        terminal.info(f"Read one: pecia read {quotations[0]['source']}/{quotations[0]['path']}")
+        first = shlex.quote(f"{quotations[0]['source']}/{quotations[0]['path']}")
+        terminal.info(f"Read one: pecia read {first}")
     _show_nearest(terminal, cast(list[dict[str, Any]], document["nearest"]), style)
 
 

@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,6 +56,13 @@ def find_editor() -> list[str]:
     for name in EDITOR_VARIABLES:
         if given := shlex.split(environ().get(name, "")):
             return given
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Unavailable(
+            "there is no terminal here for an editor, and neither VISUAL nor EDITOR names one that "
+            "needs none",
+            field="EDITOR",
+            hint="without an editor: pecia call wiki.write_document --help",
+        )
     for name in USUAL_EDITORS:
         if shutil.which(name):
             return [name]

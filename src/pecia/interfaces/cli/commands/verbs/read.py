@@ -1,7 +1,8 @@
 """`pecia read`: the text of a file or document."""
 
+import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 from unicodedata import normalize
@@ -10,12 +11,16 @@ from urllib.parse import unquote
 from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.interfaces.cli.tools.backend import ToolBackend, open_backend
 from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
+from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, NotFound
+from pecia.kernel.tool.suggestion import suggest_name
 
 SCHEME = "pecia://file/"
 MAX_SOURCES = 200
 STATUS_OK = "ok"
 DOCUMENT = ".md"
+MAX_NAMED = 20
+_GLOB_SIGNS = frozenset("*?[]{}!\\")
 
 
 def read(terminal: Terminal, given: CommandArguments) -> int:
@@ -27,7 +32,7 @@ def read(terminal: Terminal, given: CommandArguments) -> int:
         "title": last["title"],
         "source": source,
         "path": path,
-        "uri": f"{SCHEME}{source}/{path}",
+        "uri": file_uri(source, path),
         "revision": last["revision"],
         "status": last["status"],
         "text": join_chunks([it for page in pages for it in page["chunks"]]),
@@ -71,19 +76,52 @@ def find_file(tools: ToolBackend, place: str) -> tuple[str, str]:
         if len(holders) == 1:
             return holders[0], path
         if holders:
-            raise InvalidInput(
-                f"{len(holders)} sources have a file {path!r}",
-                field="place",
-                expected=[f"{it}/{path}" for it in holders],
-                hint=f"pecia read {shlex.quote(f'{holders[0]}/{path}')}",
+            raise _ambiguous(
+                f"{len(holders)} sources have a file {path!r}", [f"{it}/{path}" for it in holders]
             )
     if (found_here := _find_on_disk(tools, place)) is not None:
         return found_here
+    return _find_by_name(tools, place)
+
+
+def _find_by_name(tools: ToolBackend, place: str) -> tuple[str, str]:
+    """The one file, in whichever folder, that has this name or title."""
+    near = _search_files(tools, place)
+    ends = tuple(f"/{form}{end}" for form in _spellings(place) for end in ("", DOCUMENT))
+    named = {it: title for it, title in near.items() if f"/{it[1]}".endswith(ends)}
+    found = [*(named or (it for it, title in near.items() if title == place))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise _ambiguous(f"{len(found)} files are named {place!r}", ["/".join(it) for it in found])
+    near_name = suggest_name(place, [path for _, path in near])
     raise NotFound(
-        f"no source that you may see has a file {place!r}",
+        f"no source that you may see has a file {place!r}{near_name}",
         field="place",
         hint="find it with `pecia search WORDS`, or list files with "
         "`pecia call lake.list_files --source-id SOURCE`",
+    )
+
+
+def _search_files(tools: ToolBackend, place: str) -> dict[tuple[str, str], str]:
+    """The titles of files that may be meant, by source and path: first those at such a path."""
+    words = " ".join(re.findall(r"\w+", place))
+    if not words:
+        return {}
+    tool = tools.find_tool("lake.search_content")
+    asked: dict[str, Json] = {"query": words, "mode": "lexical", "limit": MAX_NAMED}
+    globs = [f"**/{it}{end}" for it in _spellings(place) for end in ("", DOCUMENT)]
+    within = [] if _GLOB_SIGNS & {*place} else [{**asked, "path": it} for it in globs]
+    found: dict[tuple[str, str], str] = {}
+    for one in (*within, asked):
+        answer = cast(dict[str, Any], tools.call(tool, one))
+        found |= {(str(it["source_id"]), str(it["key"])): it["title"] for it in answer["hits"]}
+    return found
+
+
+def _ambiguous(message: str, places: Sequence[str]) -> InvalidInput:
+    return InvalidInput(
+        message, field="place", expected=[*places], hint=f"pecia read {shlex.quote(places[0])}"
     )
 
 
@@ -154,7 +192,8 @@ COMMANDS = {
             "place": {
                 "type": "string",
                 "description": "SOURCE/PATH as `pecia search` prints it, pecia://file/SOURCE/PATH, "
-                "a path in a source, or a file in the folder of a space.",
+                "a path in a source, a file in the folder of a space, or the name or title of "
+                "one file.",
             }
         },
         ("place",),

@@ -13,6 +13,7 @@ from pecia.interfaces.cli.output.style import text_style, wrap_passage
 from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.interfaces.cli.tools.backend import open_backend
 from pecia.interfaces.cli.tools.direct import CommandArguments, DirectCommand
+from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.errors import Json
 
 TOOL = "lake.search_content"
@@ -88,7 +89,7 @@ def _hit_document(hit: dict[str, Any]) -> dict[str, Json]:
         "title": hit["title"],
         "source": hit["source_id"],
         "path": hit["key"],
-        "uri": f"pecia://file/{hit['source_id']}/{hit['key']}",
+        "uri": file_uri(hit["source_id"], hit["key"]),
         "page": hit["page_no"],
         "passage": passage,
         "matches": [[start, end] for start, end in marks],
@@ -138,7 +139,8 @@ def _show_hits(terminal: Terminal, document: dict[str, Json]) -> None:
         for line in wrap_passage(it["passage"], marks, style, "    "):
             terminal.print_line(line)
         terminal.print_line()
-    terminal.info(f"Read one: pecia read {hits[0]['source']}/{hits[0]['path']}")
+    first = shlex.quote(f"{hits[0]['source']}/{hits[0]['path']}")
+    terminal.info(f"Read one: pecia read {first}")
     if document["next_cursor"]:
         terminal.info(f"More: --cursor {document['next_cursor']}")
 
