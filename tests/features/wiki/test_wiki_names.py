@@ -85,3 +85,83 @@ async def test_of_several_spaces_the_one_is_hinted_in_which_the_caller_sees_the_
     assert seen["allowed"][0] == last.name
     assert await refuse("sec/plan") == await refuse("sec/none")
     assert f'"space": "{first.name}", which has' in (await refuse("pub/x"))["hint"]
+
+
+TWINS = ("Team/plan", "team/Plan", "TEAM/other", "cafe\u0301", "CAFÉ")
+
+
+@pytest.mark.parametrize("name", TWINS)
+async def test_a_new_name_that_is_another_one_on_many_disks_is_refused(
+    space: Space, name: str
+) -> None:
+    space.write({"team/plan.md": "words\n", "café.md": "words\n", "old.md": "x\n", "d/x.md": "x\n"})
+    for tool, arguments in (
+        ("write_document", {"docName": name, "markdown": "x\n"}),
+        ("write_documents", {"documents": [{"docName": name, "markdown": "x\n"}]}),
+        ("create_document", {"docName": name}),
+        ("rename_document", {"docName": "old", "newDocName": name}),
+    ):
+        refused = await space.ask(tool, **arguments)
+        assert refused.error["code"] == "CONFLICT", tool
+        assert "team" in str(refused.error) or "café" in str(refused.error)
+    into = await space.ask("rename_folder", fromFolder="d", toFolder="Team/d")
+    assert into.error["code"] == "CONFLICT"
+    assert {it.name for it in space.folder.rglob("*.md")} == {
+        "plan.md",
+        "café.md",
+        "old.md",
+        "x.md",
+    }
+
+
+async def test_names_of_one_batch_are_compared_too_and_documents_that_are_there_stay_writable(
+    space: Space,
+) -> None:
+    space.write({"Team/a.md": "x\n", "team/a.md": "x\n", "team.md": "x\n"})
+    both = [{"docName": it, "markdown": "x\n"} for it in ("new/a", "New/b")]
+    assert (await space.ask("write_documents", documents=both)).error["code"] == "CONFLICT"
+    for name in ("Team/a", "team/a", "Team/b", "team/b2", "Team/team"):
+        await space.value("write_document", docName=name, markdown="more\n")
+
+
+async def test_a_name_that_is_not_there_is_answered_with_the_ones_that_may_be_meant(
+    space: Space,
+) -> None:
+    space.write({"lx/Links.md": "words\n", "lx/other.md": "[[Links]]\n"})
+    for tool, arguments in (
+        ("read_document", {"path": "lx/links.md"}),
+        ("read_document", {"path": "Links"}),
+        ("edit_document", {"docName": "links", "find": "w", "replace": "v"}),
+        ("get_backlinks", {"docName": "wrong/links"}),
+    ):
+        refused = await space.ask(tool, **arguments)
+        assert refused.error["code"] == "NOT_FOUND"
+        assert refused.error["similar"] == ["lx/Links"]
+        assert "'lx/Links'" in refused.text
+    assert "similar" not in (await space.ask("read_document", path="none")).error
+
+
+async def test_a_name_is_not_compared_with_documents_that_the_caller_may_not_see(
+    space: Space,
+) -> None:
+    await trim(space, {"pub/x.md": "x\n", "sec/plan.md": "p\n"}, pub="writer")
+    hidden = await space.ask_as_bo("read_document", path="pub/Plan.md")
+    assert "similar" not in hidden.error
+    await space.value("list_documents")
+    done = await space.ask_as_bo("write_document", docName="pub/plan", markdown="p\n")
+    assert not done.is_error, done.text
+
+
+async def test_a_list_of_a_folder_that_is_not_there_says_so(space: Space) -> None:
+    space.write({"d/x.md": "x\n", "sec/y.md": "y\n"})
+    (space.folder / "empty").mkdir()
+    assert (await space.ask("list_documents", dir="D")).error["code"] == "NOT_FOUND"
+    assert (await space.ask("list_documents", dir="d/none/")).error["field"] == "dir"
+    assert (await space.value("list_documents", dir="empty"))["documents"] == []
+    assert (await space.value("list_documents", dir="./"))["total"] == 2
+    await trim(space, {"d/x.md": "x\n"}, d="reader")
+    hidden = await space.ask_as_bo("list_documents", dir="sec")
+    missing = await space.ask_as_bo("list_documents", dir="nope")
+    assert hidden.error["code"] == missing.error["code"] == "NOT_FOUND"
+    seen = await space.ask_as_bo("list_documents", dir="d")
+    assert seen.value["total"] == 1

@@ -1,5 +1,6 @@
 """Renames on both sides of a git remote."""
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,52 @@ async def test_a_file_that_both_sides_renamed_and_mostly_rewrote_is_shown(
     await space.value("write_document", docName="new", markdown="new\n", position="replace")
     await synced.sync()
     assert remote.files() == ["new.md", "there.md"]
+
+
+async def test_a_renamed_file_that_the_remote_changed_is_pushed_by_who_renamed_it(
+    space: Space, tmp_path: Path
+) -> None:
+    remote = GitRemote.create(tmp_path)
+    synced = SyncedSpace(space, remote)
+    old = "".join(f"line {it}\n" for it in range(12))
+    remote.commit_files("Begin", {"a.md": old})
+    await synced.set_remote(mode="pull_and_push", authors=["bo=Bo <bo@x.example>"])
+    await synced.sync()
+    await space.admin("admin.grant", to="user:bo", role="writer")
+    await space.ask_as_bo("rename_document", docName="a", newDocName="b")
+    remote.commit_files("There", {"a.md": old.replace("line 3", "three")})
+    await synced.sync()
+    assert (remote.files(), remote.read("b.md")) == (["b.md"], old.replace("line 3", "three"))
+    assert remote.log("%s")[:2] == ["Renamed a → b", "There"]
+    assert remote.log("%an")[0] == "Bo"
+
+
+async def test_a_local_file_that_a_resolution_keeps_is_pushed_by_who_wrote_it(
+    space: Space, tmp_path: Path
+) -> None:
+    remote = GitRemote.create(tmp_path)
+    synced = SyncedSpace(space, remote)
+    remote.commit_files("Begin", {"a.md": "one\n"})
+    await synced.set_remote(mode="pull_and_push", authors=["bo=Bo <bo@x.example>"])
+    await synced.sync()
+    await space.admin("admin.grant", to="user:bo", role="writer")
+    await space.ask_as_bo("edit_document", docName="a", find="one", replace="here")
+    remote.commit_files("There", {"a.md": "there\n"})
+    await synced.sync()
+    [found] = (await space.value("list_conflicts"))["conflicts"]
+    equal_at = await load_equal_at(space)
+    await space.value(
+        "resolve_conflict", path="a.md", remoteVersion=found["remoteVersion"], keep="local"
+    )
+    # Versions have times in seconds: in the same second bo would be found anyway.
+    assert await load_equal_at(space) == equal_at
+    await synced.sync()
+    assert remote.read("a.md") == "here\n"
+    assert remote.log("%an <%ae>")[0] == "Bo <bo@x.example>"
+
+
+async def load_equal_at(space: Space) -> datetime:
+    """When the only file was last equal on both sides."""
+    wanted = "SELECT at FROM wiki.remote_file WHERE source_id = %(source_id)s"
+    async with space.served.app.store.system() as tx:
+        return await tx.fetch_value(wanted, source_id=f"wiki:{space.name}")

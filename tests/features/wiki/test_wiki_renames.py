@@ -106,3 +106,34 @@ async def test_who_may_not_change_the_settings_is_told_which_rules_are_behind(
     assert "updatedRules" not in done.value
     assert "set_folder_rule" in done.text
     assert space.read(".pecia/config.yml") == RULES
+
+
+async def test_links_to_a_folder_and_its_files_follow_it(space: Space) -> None:
+    space.write(
+        {
+            "pics/in/a.md": "[here](./) [up](../)\n",
+            "pics/b.png": b"p",
+            "x.md": "[all](pics/) [in](./pics/in) [p](pics/b.png) [[pics/in]] [none](pics/none/)\n",
+            "far/y.md": "[all](../pics/) <a href='../pics/b.png'>p</a>\n",
+        }
+    )
+    moved = await space.ask("rename_folder", fromFolder="pics", toFolder="img/all")
+    assert space.read("x.md") == (
+        "[all](img/all/) [in](./img/all/in) [p](img/all/b.png) [[img/all/in]] [none](pics/none/)\n"
+    )
+    assert space.read("far/y.md") == "[all](../img/all/) <a href='../img/all/b.png'>p</a>\n"
+    assert space.read("img/all/in/a.md") == "[here](./) [up](../)\n"
+    assert {it["docName"] for it in moved.value["rewrittenDocs"]} == {"x", "far/y"}
+    await space.value("rename_document", docName="far/y", newDocName="y")
+    assert space.read("y.md") == "[all](img/all/) <a href='img/all/b.png'>p</a>\n"
+
+
+async def test_links_that_cannot_follow_are_named(space: Space) -> None:
+    space.write(
+        {"a.md": "a\n", "d/x.md": "[[a]] [[a|b]] [m](../a.md)\n", "l.md": b"caf\xe9 [[a]]\n"}
+    )
+    done = await space.ask("rename_document", docName="a", newDocName="new [1] #2")
+    assert (done.value["strandedLinks"], done.value["stranded"]) == (2, ["d/x"])
+    assert "2 links cannot name that place and are dead now: in d/x." in done.text
+    assert "not UTF-8: l." in done.text
+    assert space.read("d/x.md") == "[[a]] [[a|b]] [m](../new%20[1]%20%232.md)\n"

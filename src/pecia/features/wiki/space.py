@@ -22,6 +22,7 @@ from pecia.features.wiki.core.document import decode_any_charset
 from pecia.features.wiki.core.graph import LinkGraph, build_link_graph
 from pecia.features.wiki.core.metadata import DocumentMetadata
 from pecia.features.wiki.core.names import EXTENSIONS, parse_document_name, split_extension
+from pecia.features.wiki.core.similar import find_namesakes
 from pecia.features.wiki.history.history import SpaceHistory
 from pecia.features.wiki.history.port import OpenVersions
 from pecia.features.wiki.live.flush import LiveFlusher
@@ -101,8 +102,18 @@ class OpenSpace:
         found = self.documents.get(wanted)
         if found is None:
             self.require_markdown(wanted, field)
-            raise NotFound(f"no document {wanted!r}", field=field, docName=wanted)
+            raise self.refuse_unknown(
+                f"no document {wanted!r}", wanted, field=field, docName=wanted
+            )
         return found
+
+    def refuse_unknown(self, message: str, name: str, **fields: Json) -> NotFound:
+        """The error for a name that no visible document has, with those that may be meant."""
+        meant = find_namesakes(name, self.documents)
+        if not meant:
+            return NotFound(message, **fields)
+        named = " or ".join(map(repr, meant))
+        return NotFound(f"{message}; did you mean {named}?", **fields, similar=[*meant])
 
     def require_markdown(self, path: str, field: str) -> None:
         """Refuse a file that is there, but is no document."""

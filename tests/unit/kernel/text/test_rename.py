@@ -96,6 +96,28 @@ def test_in_a_folder_that_moved_as_a_whole_nothing_changes() -> None:
     assert rewritten(text, "d/a", moves).text == text
 
 
+def test_links_to_folders_and_files_follow_a_folder() -> None:
+    text = "[x](../e/) [x](../e/in/) [x](../e/in) [[e/in]] [p](../e/p.pdf) [x](../e/none/) [[e]]"
+    moves = DocumentMoves({"e/in/c": "n/e2/in/c"}, folders={"e": "n/e2"})
+    places = {"e", "e/in", "d"}
+    rename = DocumentRename.of(moves, NAMES, WIKI_RULES, places.__contains__)
+    assert rewrite_links(text, "d/a", rename).text == (
+        "[x](../n/e2/) [x](../n/e2/in/) [x](../n/e2/in) [[n/e2/in]] [p](../n/e2/p.pdf)"
+        " [x](../e/none/) [[n/e2]]"
+    )
+
+
+def test_a_document_that_moves_keeps_its_links_to_folders() -> None:
+    rename = DocumentRename.of(
+        DocumentMoves({"d/a": "z/y/a"}), NAMES, WIKI_RULES, {"e", "d"}.__contains__
+    )
+    text = "[x](../e/) [here](./) [none](../none/)"
+    assert (
+        rewrite_links(text, "d/a", rename).text
+        == "[x](../../e/) [here](./../../d/) [none](../none/)"
+    )
+
+
 def test_a_link_by_base_name_or_title_stays_short() -> None:
     moves = DocumentMoves({"deep/er/note": "other/memo", "e/c": "e/k"})
     assert rewritten("[[note]] [[Title]]", "a", moves).text == "[[memo]] [[Title]]"

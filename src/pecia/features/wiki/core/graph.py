@@ -9,7 +9,12 @@ from typing import Literal, TypeAlias
 from pecia.features.wiki.core.metadata import DocumentMetadata, LinkMention, anchor_key
 from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.text.links.link import LinkKind
-from pecia.kernel.text.links.name_index import NameIndex, document_keys, reference_keys
+from pecia.kernel.text.links.name_index import (
+    NameIndex,
+    document_keys,
+    folder_of,
+    reference_keys,
+)
 from pecia.kernel.text.links.resolver import (
     WIKI_RULES,
     AmbiguousLink,
@@ -20,6 +25,7 @@ from pecia.kernel.text.links.resolver import (
     ResolvedLink,
     SamePageLink,
     candidate_paths,
+    has_other_extension,
     resolve_link,
 )
 
@@ -157,6 +163,11 @@ class LinkGraph:
         """Documents with a link that may mean one of these, by name and labels."""
         keys = {key for name, labels in documents for key in document_keys(name, labels)}
         return {it for it in self._references.find(keys, self.facts) if it in self.facts}
+
+    def find_referring_below(self, folder: str) -> set[str]:
+        """Documents with a link that may mean a file of another kind below a folder."""
+        found = self._references.find([_below_key(folder)], self.facts)
+        return {it for it in found if it in self.facts}
 
     def _resolve_again(
         self,
@@ -320,7 +331,19 @@ def _find_references(name: str, facts: DocumentMetadata, rules: LinkRules) -> fr
     """The keys of everything that the links of a document could mean."""
     mentioned = (it.link for it in (*facts.links, *facts.embeds))
     links = (*mentioned, *facts.unused_definitions)
-    return reference_keys({it for link in links for it in candidate_paths(link, name, rules)})
+    paths = {it for link in links for it in candidate_paths(link, name, rules)}
+    folders = {it for path in paths if has_other_extension(path) for it in _folders_above(path)}
+    return reference_keys(paths) | {_below_key(it) for it in folders}
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    while path := folder_of(path):
+        yield path
+
+
+def _below_key(folder: str) -> str:
+    # Set apart from the keys of names, which have no slash.
+    return f"{folder}/"
 
 
 def _resolve_links(

@@ -2,9 +2,12 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
 from urllib.parse import unquote
 
-from pecia.kernel.errors import InvalidFormat
+from pecia.kernel.errors import Conflict, InvalidFormat, Json
+from pecia.kernel.text.links.name_index import folder_of
 
 EXTENSIONS = (".mdx", ".md")
 """In order of precedence: if both files exist, the first is the document."""
@@ -37,6 +40,52 @@ def require_new_name(name: str, field: str) -> None:
     for part in parts:
         if why := _find_portability_problem(part):
             raise _invalid_name(name, field, why)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedNames:
+    """Documents and their folders by what they are called on disks that know neither case nor how
+    accents are encoded, where two such names are one."""
+
+    documents: Mapping[str, str]
+    folders: Mapping[str, str]
+    known: Set[str]
+    """The folders as they are written."""
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> "FoldedNames":
+        every = [*names]
+        known: set[str] = set()
+        for name in every:
+            folder = folder_of(name)
+            while folder and folder not in known:
+                known.add(folder)
+                folder = folder_of(folder)
+        return cls({fold_name(it): it for it in every}, {fold_name(it): it for it in known}, known)
+
+    def find_twin(self, name: str) -> str | None:
+        """The document or folder that a new name, or a folder of it, would be one with."""
+        folder, twin = folder_of(name), self.documents.get(fold_name(name))
+        if not folder or folder in self.known:
+            return twin
+        while folder and folder not in self.known:
+            twin = self.folders.get(fold_name(folder))
+            folder = folder_of(folder)
+        return twin
+
+
+def require_no_twin(name: str, twin: str | None, **fields: Json) -> None:
+    if twin is not None and twin != name:
+        raise Conflict(
+            f"{name!r} differs from {twin!r} only in case or in how its accents are encoded",
+            hint="On many disks both are one. Use the name that is there, or another one.",
+            **fields,
+        )
+
+
+def fold_name(text: str) -> str:
+    """Equal for names that are one on some disks."""
+    return text.casefold() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
 
 
 def parse_folder_name(text: str, field: str) -> str:

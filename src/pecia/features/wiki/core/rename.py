@@ -1,12 +1,13 @@
 """Plans a rename: which documents move, and which links are rewritten. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pecia.features.wiki.core.graph import LinkGraph
+from pecia.features.wiki.core.names import FoldedNames, fold_name, require_no_twin
 from pecia.kernel.errors import Conflict, InvalidInput, Json, NotFound
 from pecia.kernel.text.diff.diff import diff_edits
-from pecia.kernel.text.links.name_index import NameIndex
+from pecia.kernel.text.links.name_index import NameIndex, folder_of
 from pecia.kernel.text.links.resolver import WIKI_RULES, LinkRules
 from pecia.kernel.text.links.rewrite import (
     DocumentMoves,
@@ -23,6 +24,8 @@ class RenamePlan:
 
     documents: Mapping[str, str]
     folder: tuple[str, str] | None = None
+    below: frozenset[str] = frozenset()
+    """The folders in the folder."""
 
     @property
     def moves(self) -> DocumentMoves:
@@ -53,11 +56,15 @@ def plan_document_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan
 
 
 def plan_folder_rename(
-    old: str, new: str, names: Iterable[str], *, has_files: bool = False
+    old: str,
+    new: str,
+    names: Iterable[str],
+    files: Iterable[str] = (),
+    folders: Iterable[str] = (),
 ) -> RenamePlan:
     """Rename every document below a folder. Empty if there is nothing in it, or it stays.
 
-    `has_files`: there are files in it that are no documents.
+    `files` are those that are no documents, `folders` those that may have no file.
     """
     known = {*names}
     if old == new:
@@ -67,20 +74,32 @@ def plan_folder_rename(
         raise InvalidInput("a folder cannot move into itself", field="toFolder", got=new[:200])
     moved = {it: new + it[len(old) :] for it in sorted(known) if it.startswith(f"{old}/")}
     _require_free(moved, known)
-    return RenamePlan(moved, (old, new) if moved or has_files else None)
+    inside = [*moved, *(it for it in files if it.startswith(f"{old}/"))]
+    if not inside:
+        return RenamePlan({})
+    empty = (it for it in folders if it.startswith(f"{old}/"))
+    return RenamePlan(moved, (old, new), frozenset((*empty, *_folders_below(old, inside))))
 
 
-def find_affected(renaming: RenamePlan, graph: LinkGraph) -> set[str] | None:
-    """The only documents that `plan_rewrites` can change; None: any. A folder takes files of other
-    kinds along, which links name too."""
-    if renaming.folder:
-        return None
+def _folders_below(folder: str, paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        while len(path := folder_of(path)) > len(folder):
+            yield path
+
+
+def find_affected(renaming: RenamePlan, graph: LinkGraph) -> set[str]:
+    """The only documents that `plan_rewrites` can change. A folder takes files of other kinds
+    along, which links name too, as they name the folders."""
     pairs = [
         (it, graph.names.labels(old))
         for old, new in renaming.documents.items()
         for it in (old, new)
     ]
-    return {*renaming.documents} | graph.find_referring(pairs)
+    affected = {*renaming.documents}
+    if renaming.folder:
+        pairs += [(it, ()) for it in (*renaming.folder, *renaming.below)]
+        affected |= graph.find_referring_below(renaming.folder[0])
+    return affected | graph.find_referring(pairs)
 
 
 def plan_rewrites(
@@ -88,9 +107,11 @@ def plan_rewrites(
     names: NameIndex,
     texts: Iterable[tuple[str, str]],
     rules: LinkRules = WIKI_RULES,
+    is_place: Callable[[str], bool] = lambda path: False,
 ) -> list[LinkRewrite]:
-    """The documents whose links must be rewritten to keep their targets."""
-    rename = DocumentRename.of(renaming.moves, names, rules)
+    """The documents whose links must be rewritten to keep their targets. `is_place`: a path that
+    is no document is a folder or a file."""
+    rename = DocumentRename.of(renaming.moves, names, rules, is_place)
     found: list[LinkRewrite] = []
     for name, text in texts:
         done: RewrittenDocument = rewrite_links(text, name, rename)
@@ -124,7 +145,7 @@ def _group_by_line(text: str, edits: Iterable[Edit]) -> list[list[Edit]]:
 
 
 def _require_other_than_case(old: str, new: str, field: str) -> None:
-    if old.casefold() == new.casefold():
+    if fold_name(old) == fold_name(new):
         raise InvalidInput(
             "names that differ only in case are equal on many disks: rename via a third name",
             field=field,
@@ -134,11 +155,14 @@ def _require_other_than_case(old: str, new: str, field: str) -> None:
 
 def _require_free(moved: Mapping[str, str], known: set[str]) -> None:
     taken = known - moved.keys()
-    by_fold = {it.casefold(): it for it in taken}
+    folded = FoldedNames.of(taken)
     colliding: list[Json] = [
-        {"existing": by_fold[new.casefold()], "incoming": old, "to": new}
+        {"existing": folded.documents[fold_name(new)], "incoming": old, "to": new}
         for old, new in moved.items()
-        if new.casefold() in by_fold
+        if fold_name(new) in folded.documents
     ]
     if colliding:
         raise Conflict("a document of that name exists already", colliding=colliding)
+    for old, new in moved.items():
+        twin = folded.find_twin(new)
+        require_no_twin(new, twin, colliding=[{"existing": twin, "incoming": old, "to": new}])

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 
+from pecia.features.wiki.core.names import fold_name
 from pecia.kernel.text.slug import name_slug
 
 MIN_OVERLAP = 0.6
 MAX_SIMILAR = 5
+MAX_NAMESAKES = 3
+"""Of more, none is likely."""
 GENERIC = frozenset(("index", "readme", "log"))
 """Names that say nothing about what a document is about."""
 
@@ -23,6 +26,16 @@ def find_similar(name: str, title: str, others: Iterable[tuple[str, str]]) -> li
         >= MIN_OVERLAP
     )
     return [it for _, it in ranked[:MAX_SIMILAR]]
+
+
+def find_namesakes(name: str, others: Iterable[str]) -> list[str]:
+    """The documents that a wrong path may mean: the last part is theirs, in any case."""
+    folded = fold_name(name)
+    leaf = folded.rpartition("/")[2]
+    found = sorted(it for it in others if fold_name(it.rpartition("/")[2]) == leaf)
+    # The same path in another case is what was meant, whatever else has the leaf.
+    exact = [it for it in found if fold_name(it) == folded]
+    return exact or (found if len(found) <= MAX_NAMESAKES else [])
 
 
 def _may_share(words: frozenset[str], name: str, title: str) -> bool:

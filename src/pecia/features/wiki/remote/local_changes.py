@@ -9,6 +9,7 @@ from pecia.features.wiki.history.history import DocumentVersion, SpaceHistory
 from pecia.features.wiki.history.message import FILE_SYSTEM, UPSTREAM
 
 MAX_VERSIONS = 20
+REMOVING = ("delete:", "rename:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,16 @@ class LocalChanges:
 
 
 async def load_local_changes(
-    history: SpaceHistory, path: str, since: datetime | None
+    history: SpaceHistory, path: str, since: datetime | None, *, is_gone: bool = False
 ) -> LocalChanges:
-    """`since` is when both sides last had the same. Only documents have versions."""
+    """`since` is when both sides last had the same. Only documents have versions. Of a file that is
+    gone, whoever deleted or renamed it here counts, though the remote changed it since."""
     if not split_extension(path)[1]:
         return LocalChanges()
-    return summarize_versions(await history.list_recent(path, MAX_VERSIONS), since)
+    found = await history.list_recent(path, MAX_VERSIONS)
+    if is_gone and found and found[0].note.subject.startswith(REMOVING):
+        return summarize_versions(found[:1], None)
+    return summarize_versions(found, since)
 
 
 def summarize_versions(versions: Sequence[DocumentVersion], since: datetime | None) -> LocalChanges:

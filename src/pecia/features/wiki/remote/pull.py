@@ -176,7 +176,8 @@ class _PullWrite:
             change = compare(base_id, content_id(local), remote_id)
             done = await self._settle(base_id, base, local, remote, change)
             if done.body is not None and not done.is_conflict:
-                await self._note_writers(it.new, change, base=it.old)
+                # The name is a change of somebody here, also where the text is none.
+                await self._note_writers(it.new, SideChange.BOTH, base=it.old)
                 await self._write(it.new, local, done.body)
                 self._agree(it.old, remote_id)
                 return

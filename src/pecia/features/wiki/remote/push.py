@@ -137,7 +137,8 @@ class Pusher:
         made: defaultdict[tuple[str, str], OutgoingCommit] = defaultdict(lambda: OutgoingCommit(""))
         history = self.wiki.recovery.history(self.paths.place)
         for path, body in changes.items():
-            news = await load_local_changes(history, path, times.get(self.paths.place.key(path)))
+            since = times.get(self.paths.place.key(path))
+            news = await load_local_changes(history, path, since, is_gone=body is None)
             author = news.writers[0] if news.writers else FILE_SYSTEM
             it = made[self.authors.to_git(author)]
             it.author = author

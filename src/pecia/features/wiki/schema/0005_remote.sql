@@ -148,7 +148,8 @@ BEGIN
     ELSE
         INSERT INTO wiki.remote_file (tenant_id, source_id, key, base_id)
         VALUES (kernel.tenant(), in_source, in_key, in_remote_id)
-        ON CONFLICT (tenant_id, source_id, key) DO UPDATE SET base_id = in_remote_id, at = now();
+        -- Not `at`: who wrote here since both were equal is still to be named by the next push.
+        ON CONFLICT (tenant_id, source_id, key) DO UPDATE SET base_id = in_remote_id;
     END IF;
     UPDATE wiki.remote SET due_at = now() WHERE tenant_id = kernel.tenant() AND source_id = in_source;
     RETURN true;

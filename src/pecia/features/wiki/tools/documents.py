@@ -86,6 +86,8 @@ class DocumentTools:
         folder, in pages: continue with `cursor` as `nextCursor` says."""
         opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         below = _folder(ask.dir)
+        if below:
+            await _require_folder(opened, below.rstrip("/"))
         found = [it for it in opened.documents.values() if it.name.startswith(below)]
         templates = opened.template_names
         rows = [_document_row(opened, it, is_template=it.name in templates) for it in found]
@@ -135,7 +137,8 @@ def find_document(opened: OpenSpace, path: str) -> WikiDocument:
         if found is not None and (not extension or found.path == inside):
             return found
         opened.require_markdown(inside, "path")
-    raise NotFound(f"no document at {path!r}", path=path[:500])
+    name = split_extension(inside)[0]
+    raise opened.refuse_unknown(f"no document at {path!r}", name, path=path[:500])
 
 
 async def list_recent_versions(opened: OpenSpace, document: WikiDocument) -> list[Json]:
@@ -292,7 +295,7 @@ def _format_links(fields: dict[str, Json], title: str, key: str, tool: str) -> l
 def _format_link(row: Json) -> str:
     assert isinstance(row, dict)
     place = row.get("source") or row.get("docName") or row.get("url")
-    return f"- {row['title']} ({place})"
+    return f"- {row['title']} ({place})" + (" [dead]" if row.get("dead") else "")
 
 
 def _format_version(row: Json) -> str:
@@ -347,6 +350,15 @@ async def _asset_rows(opened: OpenSpace, graph: LinkGraph, below: str) -> list[d
 def format_mtime(stamp: FileStamp) -> str:
     at = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+async def _require_folder(opened: OpenSpace, folder: str) -> None:
+    """Refuse a folder that is not there, as one that the caller may not see."""
+    if opened.has_place(folder) or not (opened.is_indexed or opened.space.is_whole):
+        return
+    if opened.space.is_whole and await run_sync(disk.is_folder, opened.root, folder):
+        return
+    raise NotFound(f"no folder {folder!r}", field="dir", got=folder[:200])
 
 
 def _folder(text: str | None) -> str:

@@ -12,8 +12,10 @@ from pecia.features.wiki.core.graph import LinkGraph
 from pecia.features.wiki.core.guard import document_version, require_unlocked, require_version
 from pecia.features.wiki.core.names import (
     EXTENSIONS,
+    FoldedNames,
     parse_document_name,
     require_new_name,
+    require_no_twin,
     split_extension,
 )
 from pecia.features.wiki.core.similar import find_similar
@@ -192,16 +194,24 @@ def _apply_write(old: str | None, ask: WriteDocument) -> str:
 
 
 async def find_target(
-    opened: OpenSpace, writer: SpaceWrite, given: str, *, suggest: bool
+    opened: OpenSpace,
+    writer: SpaceWrite,
+    given: str,
+    *,
+    suggest: bool,
+    folded: FoldedNames | None = None,
 ) -> tuple[str, WriteTarget]:
     """The document's file, and whether the write changes it or is a suggestion.
 
-    A new one has the extension that it was asked for with, or `.md`.
+    A new one has the extension that it was asked for with, or `.md`. `folded` are the documents
+    there are, if somebody has them already.
     """
     name, extension = parse_document_name(given), split_extension(given)[1].lower()
     if (known := opened.documents.get(name)) is not None:
         return known.path, await choose_target(writer, known.path, asked=suggest)
     require_new_name(name, "docName")
+    twin = (folded or FoldedNames.of(opened.documents)).find_twin(name)
+    require_no_twin(name, twin, field="docName", existing=twin)
     path = require_free_path(opened, name, "docName", extension or ".md")
     target = await choose_target(writer, path, asked=suggest)
     # One created meanwhile, or not visible to this caller before, is written to all the same.

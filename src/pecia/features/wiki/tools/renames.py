@@ -124,7 +124,9 @@ class RenameTools:
                     "the folder contains files that you may not move", field="fromFolder"
                 )
             files = sum(it.startswith(f"{old}/") for it in opened.other_files)
-            plan = plan_folder_rename(old, new, opened.documents, has_files=files > 0)
+            plan = plan_folder_rename(
+                old, new, opened.documents, opened.other_files, opened.folders or ()
+            )
             moved = await _rename(writer, now, plan)
             names = moved.renaming.documents
             docs = [*names, *names.values()] or [it.name for it in moved.rewritten if it.count]
@@ -262,9 +264,9 @@ def _plan_link_rewrites(
 ) -> tuple[list[LinkRewrite], list[str]]:
     """Of some documents those to rewrite, and those that cannot be because they are not UTF-8."""
     foreign: set[str] = set()
-    affected = find_affected(renaming, graph)
-    read = {name: it for name, it in some.items() if affected is None or name in affected}
-    every = plan_rewrites(renaming, graph.names, _texts(opened, read, foreign), graph.rules)
+    read = {it: some[it] for it in find_affected(renaming, graph) if it in some}
+    texts = _texts(opened, dict(sorted(read.items())), foreign)
+    every = plan_rewrites(renaming, graph.names, texts, graph.rules, opened.has_place)
     unwritable = sorted(it.name for it in every if it.name in foreign)
     return [it for it in every if it.name not in foreign], unwritable
 
@@ -404,6 +406,7 @@ def _rename_fields(moved: RenameResult, summary: EditSummary | None) -> dict[str
         fields["notRewritten"] = [moved.renaming.documents.get(it, it) for it in moved.unwritable]
     if stranded := sum(it.unresolved for it in moved.rewritten):
         fields["strandedLinks"] = stranded
+        fields["stranded"] = [*_stranded_documents(moved)[:MAX_NAMED]]
     if summary is not None:
         fields["summary"] = summary.to_json()
     return fields
@@ -412,7 +415,25 @@ def _rename_fields(moved: RenameResult, summary: EditSummary | None) -> dict[str
 def _format_text(what: str, moved: RenameResult) -> str:
     links = sum(it.count for it in moved.rewritten)
     count = len(moved.renaming.documents)
-    return f"{what} now: {count} documents moved, {links} links rewritten."
+    text = f"{what} now: {count} documents moved, {links} links rewritten."
+    if stranded := sum(it.unresolved for it in moved.rewritten):
+        named = _name_some(_stranded_documents(moved))
+        text += f" {stranded} links cannot name that place and are dead now: in {named}."
+    if moved.unwritable:
+        named = _name_some([moved.renaming.documents.get(it, it) for it in moved.unwritable])
+        text += f" Links were left as they are where the file is not UTF-8: {named}."
+    return text
+
+
+def _stranded_documents(moved: RenameResult) -> list[str]:
+    """By their new names."""
+    names = moved.renaming.documents
+    return [names.get(it.name, it.name) for it in moved.rewritten if it.unresolved]
+
+
+def _name_some(names: Sequence[str]) -> str:
+    more = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _format_rules(rules: Mapping[str, Json]) -> str:

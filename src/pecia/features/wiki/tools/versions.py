@@ -30,11 +30,13 @@ from pecia.features.wiki.tools.schemas import (
     WikiOutput,
 )
 from pecia.kernel.compute.pool import compute
-from pecia.kernel.errors import InvalidInput, Json, NotFound, PeciaError
+from pecia.kernel.errors import Conflict, InvalidInput, Json, NotFound, PeciaError
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 
+SHA_CHARS = 40
+SHA = f"^[0-9a-f]{{7,{SHA_CHARS}}}$"
 # Document extensions, in either case.
 FORMER_EXTENSIONS = (".md", ".mdx", ".MD", ".MDX")
 
@@ -57,16 +59,16 @@ class SaveVersion(SpaceInput):
 
 class Rollback(SpaceInput):
     docName: str = DOC_NAME
-    commitSha: str = Field(pattern="^[0-9a-f]{40}$", description="From get_history.")
+    commitSha: str = Field(pattern=SHA, description="From get_history or read_document.")
     expected_version: OptionalText = EXPECTED_VERSION
     summary: OptionalText = SUMMARY_FIELD
 
 
 class CompareVersions(SpaceInput):
     docName: str = DOC_NAME
-    fromSha: str = Field(pattern="^[0-9a-f]{40}$", description="From get_history.")
+    fromSha: str = Field(pattern=SHA, description="From get_history or read_document.")
     toSha: str | None = Field(
-        default=None, pattern="^[0-9a-f]{40}$", description="Without it, the document as it is."
+        default=None, pattern=SHA, description="Without it, the document as it is."
     )
     context: int = Field(default=3, ge=0, le=1000, description="Unchanged lines around.")
     offset: int = Field(default=0, ge=0, description="`nextOffset` of the part before.")
@@ -142,8 +144,9 @@ class VersionTools:
         name = parse_document_name(ask.docName)
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         path = await find_version_path(opened, name, ask.commitSha)
-        body, commit = await opened.history.read(ask.commitSha, path)
-        short = ask.commitSha[:7]
+        sha = await find_version_id(opened, path, ask.commitSha, "commitSha")
+        body, commit = await opened.history.read(sha, path)
+        short = sha[:7]
         summary = parse_summary(ask.summary) or EditSummary(f"Restored to {short}")
         async with begin_space_write(opened) as writer:
             require_direct(opened, path, "restoring a version")
@@ -167,9 +170,11 @@ class VersionTools:
         name = parse_document_name(ask.docName)
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
         path = await find_version_path(opened, name, ask.fromSha)
-        old = (await opened.history.read(ask.fromSha, path))[0]
+        sha = await find_version_id(opened, path, ask.fromSha, "fromSha")
+        old = (await opened.history.read(sha, path))[0]
         if ask.toSha is not None:
-            new = (await opened.history.read(ask.toSha, path))[0]
+            sha = await find_version_id(opened, path, ask.toSha, "toSha")
+            new = (await opened.history.read(sha, path))[0]
         else:
             document = opened.documents.get(name)
             new = b"" if document is None else await run_sync(disk.read, opened.root, path)
@@ -201,12 +206,28 @@ async def find_version_path(opened: OpenSpace, name: str, sha: str | None = None
     return await _former_path(opened, name, sha)
 
 
+async def find_version_id(opened: OpenSpace, path: str, given: str, field: str) -> str:
+    """The whole id of a version of the document, of which `given` may be only the beginning, as
+    read_document shows it."""
+    if len(given) == SHA_CHARS:
+        return given
+    rows = await opened.history.timeline(path)
+    found = {it.sha for it in rows if it.sha.startswith(given)}
+    if len(found) > 1:
+        raise Conflict(
+            f"several versions begin with {given!r}", field=field, allowed=[*sorted(found)[:20]]
+        )
+    if not found:
+        raise NotFound(f"no version {given!r} of this document", field=field, got=given)
+    return found.pop()
+
+
 async def _former_path(opened: OpenSpace, name: str, sha: str | None) -> str:
     """The last path of a deleted document: its extension is only in the versions."""
     latest: dict[str, str] = {}
     for extension in FORMER_EXTENSIONS:
         rows = await opened.history.timeline(f"{name}{extension}")
-        if any(it.sha == sha for it in rows):
+        if sha is not None and any(it.sha.startswith(sha) for it in rows):
             return f"{name}{extension}"
         if rows:
             latest[f"{name}{extension}"] = rows[0].at

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from pecia.features.wiki.core import edit
 from pecia.features.wiki.core.guard import LOCK_KEY, document_version
-from pecia.features.wiki.core.names import parse_document_name
+from pecia.features.wiki.core.names import FoldedNames, parse_document_name, require_no_twin
 from pecia.features.wiki.core.summary import parse_summary
 from pecia.features.wiki.core.text.frontmatter import patch_frontmatter
 from pecia.features.wiki.history.message import format_subject
@@ -84,11 +84,18 @@ class WriteTools:
             raise InvalidInput(f"{min(twice)!r} is named twice", field="documents")
         summary = parse_summary(ask.summary)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
+        folded = FoldedNames.of(opened.documents)
+        new = [it for it in names if it not in opened.documents]
+        for at, name in enumerate(new):
+            twin = FoldedNames.of(new[:at]).find_twin(name)
+            require_no_twin(name, twin, field="documents", existing=twin)
         rows: list[Json] = []
         written: list[str] = []
         async with begin_space_write(opened) as writer:
             for name, it in zip(names, ask.documents, strict=True):
-                path, target = await find_target(opened, writer, it.docName, suggest=ask.suggest)
+                path, target = await find_target(
+                    opened, writer, it.docName, suggest=ask.suggest, folded=folded
+                )
                 old = await read_guarded(writer, name, path, it.expected_version, target=target)
                 body = encode_text(edit.apply_write(old, it.markdown, it.position))
                 if target is WriteTarget.SUGGESTION:

@@ -6,7 +6,7 @@ title, query, brackets and everything around it stay. Embedded files (`![[pictur
 by their base names and stay as they are.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pecia.kernel.text.links.extract import (
@@ -45,7 +45,7 @@ class DocumentMoves:
         """Where a document, a file or a place where nothing is yet, is now."""
         if path in self.documents:
             return self.documents[path]
-        folder = folder_of(path)
+        folder = path
         while folder:
             if folder in self.folders:
                 return self.folders[folder] + path[len(folder) :]
@@ -59,18 +59,26 @@ class DocumentRename:
 
     Not only documents that link to what moved need it: a newcomer can make a base name ambiguous
     that others rely on. Rewriting a document whose links are unharmed gives it back unchanged.
+    `is_place`: a path that is no document is a folder or a file, so that a link there is kept.
     """
 
     moves: DocumentMoves
     before: NameIndex
     after: NameIndex
     rules: LinkRules
+    is_place: Callable[[str], bool]
 
     @classmethod
-    def of(cls, moves: DocumentMoves, names: NameIndex, rules: LinkRules) -> "DocumentRename":
+    def of(
+        cls,
+        moves: DocumentMoves,
+        names: NameIndex,
+        rules: LinkRules,
+        is_place: Callable[[str], bool] = lambda path: False,
+    ) -> "DocumentRename":
         arriving = {new: names.labels(old) for old, new in moves.documents.items()}
         after = names.with_changes(remove=moves.documents, add=arriving)
-        return cls(moves, names, after, rules)
+        return cls(moves, names, after, rules, is_place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +131,10 @@ class _Site:
         """Where the link must lead from now on, or None when it may stay as it is."""
         before = self._before()
         place = _place(before)
-        if place is None or (self._is_wiki and not isinstance(before, ResolvedLink)):
+        is_place = isinstance(before, MissingLink) and self.rename.is_place(before.name)
+        if place is None or (self._is_wiki and not isinstance(before, ResolvedLink | MissingLink)):
             return None
-        if isinstance(before, MissingLink):
+        if isinstance(before, MissingLink) and not is_place:
             # What it was meant to be is not known, so that nothing written for it is right.
             return None
         wanted = self.rename.moves.of(place)
