@@ -4,8 +4,8 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,18 @@ def frozen(shell: Shell) -> Generator[None]:
     """Everything that the server started stands still."""
     stopped = children(shell.lock.pid)
     assert stopped
-    for pid in stopped:
-        os.kill(pid, signal.SIGSTOP)
+    signal_each(stopped, signal.SIGSTOP)
     try:
         yield
     finally:
-        for pid in stopped:
-            os.kill(pid, signal.SIGCONT)
+        signal_each(stopped, signal.SIGCONT)
+
+
+def signal_each(pids: Iterable[int], number: signal.Signals) -> None:
+    """One that ended since it was listed needs none: readers of files come and go."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def until(look: Callable[[], Any]) -> Any:
