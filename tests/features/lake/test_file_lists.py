@@ -169,3 +169,59 @@ async def test_the_audit_says_what_was_returned_and_how_much(lake: Lake) -> None
     assert search["row_count"] == 2
     read = by_tool["lake.get_file_text"]
     assert (read["sources"], read["keys"], read["row_count"]) == (["docs"], ["a.md"], 1)
+
+
+TREE = (
+    *("a.md", "a!/x.md", "a/b.md", "a/c/d.md", "a/c/e.md", "a/z.md", "a0", "a00/f.md", "a.b/g.md"),
+    *("b/deep/er/h.md", "z.md", "é/ü.md", "文/書.md", "\U0001f6b2.md"),
+)
+
+
+def directly_in(folder: str) -> tuple[list[str], list[str]]:
+    """Its files and its folders, from the whole list."""
+    prefix = f"{folder}/" if folder else ""
+    inside = [it.removeprefix(prefix) for it in TREE if it.startswith(prefix)]
+    folders = {f"{prefix}{it.partition('/')[0]}" for it in inside if "/" in it}
+    return sorted(f"{prefix}{it}" for it in inside if "/" not in it), sorted(folders)
+
+
+async def test_a_folder_is_listed_level_by_level(lake: Lake) -> None:
+    lake.write(dict.fromkeys(TREE, "Otters"))
+    await lake.crawl()
+    for limit in (1, 2, 3, 200):
+        waiting = [""]
+        while waiting:
+            folder = waiting.pop()
+            files, folders = await list_folder(lake.house, folder, limit)
+            assert (sorted(files), sorted(folders)) == directly_in(folder), (folder, limit)
+            waiting += folders
+
+
+async def list_folder(house: House, folder: str, limit: int) -> tuple[list[str], list[str]]:
+    files: list[str] = []
+    folders: list[str] = []
+    asked: dict[str, Any] = {"source_id": "docs", "folder": folder, "limit": limit}
+    while True:
+        page = await house.call(house.ana, "list_files", **asked)
+        files += [it["key"] for it in page["files"]]
+        folders += page["folders"]
+        assert 0 < len(page["files"]) + len(page["folders"]) <= limit
+        if page["next_cursor"] is None:
+            return files, folders
+        asked["cursor"] = page["next_cursor"]
+
+
+async def test_a_folder_of_hidden_files_is_as_absent_as_one_that_is_not_there(lake: Lake) -> None:
+    house = lake.house
+    lake.write({"open/a.md": "Otters", "hidden/b.md": "Herons"})
+    await lake.crawl()
+    await house.call(house.ana, "set_source", source_id="docs", trim_mode="per_file")
+    await house.call(
+        house.ana, "grant", source_id="docs", to="user:bo", role="reader", folder="open"
+    )
+    seen = await house.call(house.bo, "list_files", source_id="docs", folder="")
+    assert (seen["folders"], seen["files"]) == (["open"], [])
+    for folder in ("hidden", "nowhere"):
+        with pytest.raises(NotFound) as refused:
+            await house.call(house.bo, "list_files", source_id="docs", folder=folder)
+        assert refused.value.message == f"no folder '{folder}' in 'docs'"

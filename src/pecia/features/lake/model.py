@@ -17,6 +17,12 @@ def _without_nul(name: str) -> str:
 
 SourceId = Annotated[str, AfterValidator(_without_nul), Field(min_length=1, max_length=500)]
 Key = Annotated[str, AfterValidator(_without_nul), Field(min_length=1, max_length=2000)]
+FolderPath = Annotated[
+    str,
+    AfterValidator(_without_nul),
+    AfterValidator(lambda path: path.rstrip("/")),
+    Field(max_length=2000),
+]
 
 
 MEGABYTE = 1_000_000

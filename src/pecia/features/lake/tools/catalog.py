@@ -6,14 +6,14 @@ from datetime import datetime
 from pydantic import Field
 
 from pecia.features.lake.core.cursor import MAX_CURSOR_CHARS, decode_name_cursor, encode_name_cursor
-from pecia.features.lake.model import Key, SourceId
+from pecia.features.lake.model import FolderPath, Key, SourceId
 from pecia.features.lake.source_status import (
     STATUS_DESCRIPTION,
     load_source_statuses,
     worker_warning,
 )
 from pecia.kernel.corpus.catalog import catalog
-from pecia.kernel.errors import Json
+from pecia.kernel.errors import Json, NotFound
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
@@ -52,6 +52,11 @@ class SourcesOut(Output):
 
 class ListFiles(Input):
     source_id: SourceId
+    folder: FolderPath | None = Field(
+        default=None,
+        description="Only what is directly in it, with its `folders`; empty: the top. "
+        "Without it, every file.",
+    )
     cursor: str | None = Field(
         default=None, max_length=MAX_CURSOR_CHARS, description="From `next_cursor`."
     )
@@ -68,6 +73,7 @@ class FileOut(Output):
 
 class FilesOut(Output):
     files: list[FileOut]
+    folders: list[str] | None = Field(default=None, description="Of `folder`, by their paths.")
     next_cursor: str | None = None
 
 
@@ -80,6 +86,7 @@ class FileLineOut(Output):
 
 class FileLinesOut(Output):
     files: list[FileLineOut]
+    folders: list[str] | None = Field(default=None, description="Of `folder`, by their paths.")
     next_cursor: str | None = None
 
 
@@ -137,25 +144,32 @@ class CatalogTools:
 
     async def list_files(self, call: Call, ask: ListFiles) -> FilesOut:
         """Files within a source, by key. Page on with next_cursor."""
-        asked = _cursor_scope("list_files", ask.source_id)
+        asked = _cursor_scope("list_files", ask.source_id, ask.folder)
         after = decode_name_cursor(ask.cursor, asked)
         async with self.store.reading(call.caller) as tx:
-            found = await catalog.list_files(tx, ask.source_id, after=after, limit=ask.limit + 1)
-        page = found[: ask.limit]
-        call.record_returned(ask.source_id, [it.key for it in page])
-        files = [
-            FileOut(
-                key=it.key,
-                size=it.size_bytes,
-                mtime=it.modified_at,
-                etag=it.etag,
-                content_type=it.content_type,
-            )
-            for it in page
-        ]
-        more = len(found) > ask.limit
+            if ask.folder is None:
+                find = catalog.list_files(tx, ask.source_id, after=after, limit=ask.limit + 1)
+            else:
+                find = catalog.list_folder(
+                    tx, ask.source_id, ask.folder, start=after, limit=ask.limit + 1
+                )
+            found = await find
+        if ask.folder and not found and not after:
+            raise NotFound(f"no folder {ask.folder!r} in {ask.source_id!r}", field="folder")
+        page, more = found[: ask.limit], len(found) > ask.limit
+        if ask.folder is None:
+            files, folders = page, None
+            last = page[-1].key if more else ""
+        else:
+            inside = [(it, catalog.find_folder(ask.folder, it.key)) for it in page]
+            files = [it for it, folder in inside if folder is None]
+            folders = [folder for _, folder in inside if folder is not None]
+            last = catalog.after_entry(ask.folder, page[-1].key) if more else ""
+        call.record_returned(ask.source_id, [it.key for it in files])
         return FilesOut(
-            files=files, next_cursor=encode_name_cursor(page[-1].key, asked) if more else None
+            files=[*map(_describe, files)],
+            folders=folders,
+            next_cursor=encode_name_cursor(last, asked) if more else None,
         )
 
     async def list_file_lines(self, call: Call, ask: ListFiles) -> FileLinesOut:
@@ -170,7 +184,7 @@ class CatalogTools:
             )
             for it in found.files
         ]
-        return FileLinesOut(files=files, next_cursor=found.next_cursor)
+        return FileLinesOut(files=files, folders=found.folders, next_cursor=found.next_cursor)
 
     async def get_file_metadata(self, call: Call, ask: GetFileMetadata) -> FileMetadataOut:
         """Metadata of a file: size, mtime, etag, storage class, owner, content type, POSIX mode."""
@@ -214,6 +228,16 @@ def catalog_tools(store: Store) -> tuple[AnyTool, ...]:
     )
 
 
-def _cursor_scope(tool: str, source_id: str | None = None) -> Json:
+def _describe(it: catalog.FileEntry) -> FileOut:
+    return FileOut(
+        key=it.key,
+        size=it.size_bytes,
+        mtime=it.modified_at,
+        etag=it.etag,
+        content_type=it.content_type,
+    )
+
+
+def _cursor_scope(tool: str, source_id: str | None = None, folder: str | None = None) -> Json:
     """What must be equal on every page of one listing."""
-    return [tool, source_id]
+    return [tool, source_id] if folder is None else [tool, source_id, folder]

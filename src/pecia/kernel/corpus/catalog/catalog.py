@@ -191,6 +191,39 @@ async def list_files(
     )
 
 
+async def list_folder(
+    tx: Transaction, source_id: str, folder: str, *, start: str, limit: int
+) -> list[FileEntry]:
+    """What is directly in a folder, by key: its files, and of each folder in it one file.
+
+    `start` is where to begin: of the page before, `after_entry` of its last one.
+    """
+    await get_enabled_source(tx, source_id)
+    prefix = f"{folder}/" if folder else ""
+    return await tx.fetch_all_as(
+        FileEntry,
+        SQL["folder"],
+        source_id=source_id,
+        start=start or prefix,
+        limit=limit,
+        prefix=prefix,
+        before=prefix_upper_bound(prefix),
+    )
+
+
+def after_entry(folder: str, key: str) -> str:
+    """Where the listing of a folder goes on behind an entry: of a folder, behind all its files."""
+    inside = find_folder(folder, key)
+    return f"{key}\x01" if inside is None else f"{inside}0"
+
+
+def find_folder(folder: str, key: str) -> str | None:
+    """The folder directly in this one that a file is in; None where it is in this one itself."""
+    prefix = f"{folder}/" if folder else ""
+    name, slash, _ = key.removeprefix(prefix).partition("/")
+    return f"{prefix}{name}" if slash else None
+
+
 async def get_file(tx: Transaction, source_id: str, key: str) -> FileMetadata:
     found = await tx.fetch_all_as(FileMetadata, SQL["file"], source_id=source_id, key=key)
     if not found:

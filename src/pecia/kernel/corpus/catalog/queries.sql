@@ -37,6 +37,30 @@ SELECT key, size_bytes, modified_at, etag, content_type FROM kernel.file
    AND key >= %(prefix)s AND (%(before)s::text IS NULL OR key < %(before)s)
  ORDER BY key LIMIT %(limit)s;
 
+-- name: folder
+-- Of each folder inside, its first file. The next entry is looked for behind the whole folder ('0' follows
+-- '/'), so a page costs as many steps as it has entries, however many files there are.
+WITH RECURSIVE entry AS (
+    (SELECT key FROM kernel.file
+      WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND key >= %(start)s
+        AND (%(before)s::text IS NULL OR key < %(before)s)
+      ORDER BY key LIMIT 1)
+    UNION ALL
+    SELECT (SELECT f.key FROM kernel.file f
+             WHERE f.tenant_id = kernel.tenant() AND f.source_id = %(source_id)s AND f.key >= step.start
+               AND (%(before)s::text IS NULL OR f.key < %(before)s)
+             ORDER BY f.key LIMIT 1)
+      FROM entry e, LATERAL (SELECT substr(e.key, length(%(prefix)s) + 1) AS name) AS inside,
+           LATERAL (SELECT CASE WHEN strpos(inside.name, '/') > 0
+                                THEN %(prefix)s || split_part(inside.name, '/', 1) || '0'
+                                ELSE e.key || chr(1) END AS start) AS step
+     WHERE e.key IS NOT NULL
+)
+SELECT f.key, f.size_bytes, f.modified_at, f.etag, f.content_type
+  FROM (SELECT key FROM entry WHERE key IS NOT NULL LIMIT %(limit)s) AS page
+  JOIN kernel.file f ON f.tenant_id = kernel.tenant() AND f.source_id = %(source_id)s AND f.key = page.key
+ ORDER BY f.key;
+
 -- name: file
 SELECT source_id, key, size_bytes, modified_at, etag, content_type, storage_class, owner, posix_mode, posix_uid, posix_gid
   FROM kernel.file WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND key = %(key)s;
