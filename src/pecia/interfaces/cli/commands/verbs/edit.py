@@ -25,12 +25,12 @@ def edit(terminal: Terminal, given: CommandArguments) -> int:
     path = given["document"]
     if not path.strip():
         raise InvalidInput("DOCUMENT is empty", field="document")
-    editor = find_editor()
     place: dict[str, Json] = {"space": given["space"]} if given["space"] else {}
     path = path if Path(path).suffix else f"{path}.md"
     with open_backend(terminal) as tools:
         before, place = _open_document(tools, path, place)
         _require_write(tools)
+        editor = find_editor()
         draft = _write_draft(path, before or "")
         _run_editor(editor, draft)
         after = draft.read_text(encoding="utf-8")
