@@ -84,7 +84,7 @@ def _greek() -> Iterator[tuple[str, str]]:
 
 def _han() -> Iterator[tuple[str, str]]:
     """Traditional signs of Chinese as simplified ones: pairs of signs, from ICU's `Hant-Hans`
-    (Unicode License). Texts in Japanese are changed too, and their queries alike."""
+    (its licence is beside it). Texts in Japanese are changed too, and their queries alike."""
     text = files("pecia.kernel.corpus.keyword").joinpath("han_variants.txt").read_text("utf-8")
     signs = "".join(text.split())
     return zip(signs[::2], signs[1::2], strict=True)
