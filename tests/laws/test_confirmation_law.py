@@ -40,6 +40,7 @@ VERBS = ("approve", "confirm", "allow", "trust", "install", "run", "start", "add
 
 # Tools with such an argument that does neither, and why.
 HARMLESS = {
+    "lake.list_files": "its folder is one inside a source, and only read",
     "admin.grant": "its folder is one inside a source that is there",
     "admin.set_source": "switches a source that a person has said yes to",
     "admin.set_space": "switches a space that a person has said yes to",
