@@ -8,7 +8,7 @@ import json
 import math
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import tantivy
@@ -42,13 +42,14 @@ class VisibleStatistics(NamedTuple):
 
 
 class _SetFrequencies:
-    """A set of ACL classes, and how many of its chunks contain each term."""
+    """A set of ACL classes, how many of its chunks contain each term, and their languages."""
 
     def __init__(self, classes: frozenset[int]) -> None:
         # Lazy import, here and below: a server that was not searched yet does without.
         import numpy as np
 
         self.counts: dict[tuple[str, str], int] = {}
+        self.languages: tuple[str, ...] | None = None
         self._classes = np.fromiter(classes, np.int64, len(classes))
         self._table = None
         if min(classes, default=0) >= 0 and (most := max(classes, default=0)) < _MAX_TABLE_SIZE:
@@ -135,9 +136,15 @@ class DocumentFrequencies:
 
     def visible_languages(
         self, known: Iterable[str], visible: VisibleStatistics | None
-    ) -> list[str]:
-        """The languages of the visible texts."""
-        return [it for it in known if self.frequency("language", it, visible)]
+    ) -> Sequence[str]:
+        """Those of the known languages that visible texts are in."""
+        if visible is None:
+            return [it for it in known if self._live_frequency("language", it)]
+        counted = self._frequencies_of_set(visible.classes)
+        if counted.languages is None:
+            found = (it for it in known if self._visible_frequency("language", it, counted))
+            counted.languages = tuple(found)
+        return counted.languages
 
     def _frequencies_of_set(self, classes: frozenset[int]) -> "_SetFrequencies":
         with self._lock:

@@ -124,6 +124,9 @@ class IndexSnapshot:
     def _occurs(
         self, word: str, languages: Collection[str], visible: VisibleStatistics | None
     ) -> bool:
+        # Most words stand as they are; to stem one in every language takes longer than to count it.
+        if self._rarity.frequency("folded", word, visible):
+            return True
         terms = query_terms(Query(words=(word,), parts=(NamePart(word, word, 1),)), languages)
         return any(self._rarity.frequency(field, term, visible) for _, field, term in terms)
 
@@ -163,7 +166,7 @@ class IndexSnapshot:
         languages = self._visible_languages(visible)
         return [*self._rarity.apply_visible_idf(terms(query, languages), visible)]
 
-    def _visible_languages(self, visible: VisibleStatistics | None) -> list[str]:
+    def _visible_languages(self, visible: VisibleStatistics | None) -> Sequence[str]:
         if visible is None:
             return self._languages
         return self._rarity.visible_languages(self._languages, visible)

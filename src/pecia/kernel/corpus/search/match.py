@@ -151,13 +151,19 @@ def estimate_match(
 
 
 def _choose_across(asked: TextLanguage, reading: CandidateText) -> MatchWeights | None:
-    """The weights that count missing words little; None for a query in the text's language."""
-    written = detect_text_language(reading.text, reading.language)
-    if asked.script and written.script and asked.script != written.script:
+    """The weights that count missing words little; None for a query in the text's language.
+
+    What a text is written in is told as late as can be: that takes longer than all else here.
+    """
+    script = _detect_script(reading.text)
+    if asked.script and script and asked.script != script:
         return FOREIGN_WEIGHTS
-    if asked.code and written.code:
-        return FOREIGN_WEIGHTS if asked.code != written.code else None
-    return FOREIGN_WEIGHTS if asked.is_accented and written.code == "en" else UNKNOWN_WEIGHTS
+    if not asked.code and not asked.is_accented:
+        return UNKNOWN_WEIGHTS
+    written = stemmer_language(reading.language) or detect_language(reading.text)
+    if asked.code and written:
+        return FOREIGN_WEIGHTS if asked.code != written else None
+    return FOREIGN_WEIGHTS if asked.is_accented and written == "en" else UNKNOWN_WEIGHTS
 
 
 def _detect_script(text: str) -> str:

@@ -6,7 +6,7 @@ that they may not see changes nothing in the answer.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 
@@ -132,6 +132,8 @@ class Corpus:
         chunks = ChunkReader(tx)
 
         found = await Retrieval(self._indexes, tx, caller, plan, chunks).run(prefetched)
+        # In a thread, while the hits are ranked.
+        counted = self._count_terms(caller, plan, found)
 
         weight = self._semantic_weight(ask, found)
         pool = found.pool
@@ -148,7 +150,7 @@ class Corpus:
         shown = await chunks.read([it.id for it, _ in judged])
         why = await self._explain(caller, plan, found, [it for it, _ in page], weight, shown)
         visible = [(shown[it.id], rank) for it, rank in page if it.id in shown]
-        terms = await self._read_terms(caller, plan, found) if visible else NO_TERMS
+        terms = await counted if counted and visible else NO_TERMS
         best = [(shown[it.id], rank) for it, rank in judged if it.id in shown]
         matches = self._estimate_matches(plan, found, best, weight, terms)
         hits = await build_hits(tx, visible, plan.query, matches, why)
@@ -180,17 +182,18 @@ class Corpus:
         language = self.embedder.language if self.embedder else ""
         return choose_semantic_weight(ask.query, language) if found.cosines else 0.0
 
-    async def _read_terms(
+    def _count_terms(
         self, caller: Caller, plan: SearchPlan, found: Candidates
-    ) -> "_QueryTerms":
+    ) -> "Awaitable[_QueryTerms] | None":
+        """Start to count the terms of the query; None if it has none, or nothing was found."""
         query, visible = plan.query, found.visible.visible
-        if not query.has_terms:
-            return NO_TERMS
+        if not query.has_terms or not (found.pool.scores or found.cosines):
+            return None
 
-        def read(index: KeywordIndex) -> _QueryTerms:
+        def count(index: KeywordIndex) -> _QueryTerms:
             return _QueryTerms(index.rarity(query, visible), index.absent_words(query, visible))
 
-        return await self.reader_cache.submit(caller.tenant_id, read)
+        return self.reader_cache.submit(caller.tenant_id, count)
 
     def _estimate_matches(
         self,

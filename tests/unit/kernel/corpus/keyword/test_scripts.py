@@ -138,3 +138,13 @@ def test_nothing_is_dropped_from_plain_text() -> None:
     for text in ("plain", "naïve Łódź", "日本国", "Ωmega"):
         assert clean_text(text) is text
         assert clean_with_offsets(text) == (text, None)
+
+
+def test_every_character_is_cleaned_alone_as_it_is_beside_others() -> None:
+    """A text of plain characters is not searched for what is rewritten."""
+    special = "\u0e01"
+    for code in (*range(0xD800), *range(0xE000, 0x2_0000)):
+        one = chr(code)
+        assert clean_text(one) == clean_text(f"{special} {one}")[2:], hex(code)
+        both = clean_text(f"a{one}")
+        assert both == clean_text(f"{special} a{one}")[2:] == clean_with_offsets(f"a{one}")[0]

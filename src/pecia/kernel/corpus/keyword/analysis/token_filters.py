@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.letters import fold
@@ -104,7 +104,7 @@ _MIN_STOP_WORD_SHARE = 0.12
 def detect_language(text: str) -> str:
     """The language whose function words the text uses most; empty when none stands out."""
     words = _TOKEN.findall(text[:_SAMPLE].lower())
-    counts = Counter(code for word in words for code in _LANGUAGES.get(word, ()))
+    counts = Counter(chain.from_iterable(filter(None, map(_LANGUAGES.get, words))))
     # English first among equals: it is the language of names and of code.
     best = max(STEMMERS, key=lambda code: counts[code])
     if counts[best] >= max(2, len(words) * _MIN_STOP_WORD_SHARE):
@@ -217,6 +217,12 @@ def cjk_query_bigrams(query: str) -> list[str]:
     found = [it for run in _runs(query) for it in (_pairs(run) or [run])]
     found += (it for _, run in find_unspaced(query) for it in cut_grams(run))
     return list(dict.fromkeys(found))
+
+
+def has_bigrams(text: str) -> bool:
+    return not text.isascii() and bool(
+        _CJK.search(text) or _HALF_WIDTH.search(text) or has_unspaced(text)
+    )
 
 
 def has_no_cjk(term: str) -> bool:

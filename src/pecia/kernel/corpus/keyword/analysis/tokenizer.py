@@ -25,6 +25,7 @@ from pecia.kernel.corpus.keyword.analysis.scripts import (
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     STEMMERS,
     cjk_query_bigrams,
+    has_bigrams,
     stemmer_language,
 )
 from pecia.kernel.corpus.keyword.query.parser import Query
@@ -53,34 +54,28 @@ def find_terms(text: str, asked: Collection[str], language: str = "") -> list[Te
 
 
 def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermToken]:
-    if (words := _latin_words(text, language)) is not None:
-        return _latin_places(words, wanted, language)
+    if (words := _blank_signs(text, language)) is not None:
+        return _find_words(words, wanted, language)
     if has_unspaced(text):
         grams = [it for it in _unspaced_grams(text) if it.term in wanted]
         return sorted(grams + _find_terms(blank_unspaced(text), wanted, language), key=_by_start)
-    split = _has_pairs(text)
-    found: list[TermToken] = []
-    for it in stemming_analyzer(_analyzer_language(language)).find(_characters(text)):
-        term = it.text
-        if split:
-            parts = _tokens(term, it.char_offset_from, it.char_offset_to)
-            found += (part for part in parts if part.term in wanted)
-        elif term in wanted:
-            found.append(TermToken(term, it.char_offset_from, it.char_offset_to))
-    return found
+    return [
+        part
+        for it in stemming_analyzer(_analyzer_language(language)).find(_characters(text))
+        for part in _tokens(it.text, it.char_offset_from, it.char_offset_to)
+        if part.term in wanted
+    ]
 
 
 def tokenize(text: str, language: str = "") -> list[str]:
     """The terms of a text, in order. What has no spaces goes in grams, after all others."""
     text = text if text.isascii() else clean_text(text)
-    if (words := _latin_words(text, language)) is not None:
+    if (words := _blank_signs(text, language)) is not None:
         return [*filter(None, map(_stems(_analyzer_language(language)).__getitem__, words.split()))]
     if has_unspaced(text):
         grams = [it.term for it in _unspaced_grams(text)]
         return tokenize(blank_unspaced(text), language) + grams
     found = stemming_analyzer(_analyzer_language(language)).analyze(_characters(text))
-    if not _has_pairs(text):
-        return found
     return [it.term for whole in found for it in _tokens(whole, 0, len(whole))]
 
 
@@ -121,23 +116,25 @@ def find_translated(query: Query, text: str, language: str = "") -> dict[str, li
     return {word: terms for word, terms in found.items() if terms}
 
 
-def _latin_words(text: str, language: str) -> str | None:
-    """The text with its words in lower case, each where it stands, and spaces for all else.
-
-    None where there is more than Latin-1 and common signs: the engine alone knows what a word is
-    there. It takes five times as long. A capital I of Turkish has no small letter in Latin-1.
+def _blank_signs(text: str, language: str) -> str | None:
+    """The text with its words each where it stands, those in Latin-1 in lower case, and spaces for
+    all else. None for text without spaces, where the engine alone knows what a word is: it takes
+    five times as long.
     """
-    if language and has_dotless_i(_analyzer_language(language)) and "I" in text:
-        return None
-    if text.isascii():
-        return text.translate(_ASCII)
-    try:
-        return _SIGNS.sub(" ", text).encode("latin-1").translate(_LATIN).decode("latin-1")
-    except UnicodeEncodeError:
-        return None
+    # A capital I of Turkish has no small letter in Latin-1.
+    if not (language and "I" in text and has_dotless_i(_analyzer_language(language))):
+        if text.isascii():
+            return text.translate(_ASCII)
+        try:
+            plain = _SIGNS.sub(" ", text).encode("latin-1")
+        except UnicodeEncodeError:
+            pass
+        else:
+            return plain.translate(_LATIN).decode("latin-1")
+    return None if has_bigrams(text) else text.translate(_WORD_SIGNS)
 
 
-def _latin_places(words: str, wanted: frozenset[str], language: str) -> list[TermToken]:
+def _find_words(words: str, wanted: frozenset[str], language: str) -> list[TermToken]:
     stems = _stems(_analyzer_language(language))
     forms = {*words.split()}
     # A loop over all of them takes twice as long, and most are not wanted.
@@ -162,6 +159,18 @@ def _whole(words: str, word: str) -> list[int]:
     return found
 
 
+class _WordSigns(dict[int, int]):
+    """Which characters are parts of words, as the engine has it, asked once each: it goes by tables
+    of Unicode that Python lacks. The others are spaces.
+    """
+
+    def __missing__(self, code: int) -> int:
+        is_surrogate = 0xD800 <= code <= 0xDFFF
+        made = [] if is_surrogate else stemming_analyzer("en").analyze(f"x{chr(code)}y")
+        self[code] = kept = code if len(made) == 1 else ord(" ")
+        return kept
+
+
 class _Stems(dict[str, str]):
     """Words as the engine stems them, each asked of it once; empty for one it leaves out.
 
@@ -182,11 +191,6 @@ class _Stems(dict[str, str]):
 @lru_cache(len(STEMMERS))
 def _stems(language: str) -> _Stems:
     return _Stems(language)
-
-
-def _has_pairs(text: str) -> bool:
-    """Tested on the whole text at once: few have any, and testing each word is slow."""
-    return bool(cjk_query_bigrams(text))
 
 
 def _tokens(term: str, start: int, end: int) -> Iterator[TermToken]:
@@ -217,6 +221,7 @@ def _analyzer_language(language: str) -> str:
 # dashes, quotes, bullets, arrows, lines and boxes.
 _LATIN = bytes(ord(it.lower() if it.isalnum() else " ") for it in map(chr, range(256)))
 _ASCII = _LATIN[:128].decode("ascii")
+_WORD_SIGNS = _WordSigns()
 _SIGNS = re.compile("[\u2000-\u206f\u2190-\u245f\u2500-\u2775\u2794-\u2bff]")
 _MAX_STEMS = 50_000
 _by_start = itemgetter(1)
