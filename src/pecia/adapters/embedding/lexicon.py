@@ -20,7 +20,6 @@ from anyio.to_thread import run_sync
 from pecia.adapters.embedding.compounds import split_compound
 from pecia.adapters.embedding.model_files import find_shipped_model
 from pecia.adapters.embedding.polyglot import is_english, read_vocabulary
-from pecia.kernel.corpus.keyword.analysis.analyzer import stemming_analyzer
 from pecia.kernel.corpus.keyword.analysis.scripts import MARKED_SCRIPTS, drop_signs
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     STEMMERS,
@@ -28,6 +27,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
     detect_language,
     stemmer_language,
 )
+from pecia.kernel.corpus.keyword.analysis.tokenizer import stemming_analyzer
 from pecia.kernel.corpus.keyword.query.parser import TranslatedWord
 
 ENGLISH = "en"

@@ -15,8 +15,8 @@ from pecia.features.cascade.core.search_text import extract_concept_text, text_o
 from pecia.features.cascade.core.view import CascadeView
 from pecia.features.cascade.layers.layer import ReportProgress, no_progress
 from pecia.features.cascade.model import EffectiveConcept
-from pecia.kernel.corpus.keyword.analysis.analyzer import DEFAULT_LANGUAGE
 from pecia.kernel.corpus.keyword.analysis.token_filters import STOP_WORDS, detect_language
+from pecia.kernel.corpus.keyword.analysis.tokenizer import DEFAULT_LANGUAGE
 from pecia.kernel.corpus.keyword.index import (
     IndexEntry,
     KeywordHit,

@@ -7,7 +7,6 @@ anew. Nothing here reads or writes an index.
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 import tantivy
@@ -18,10 +17,8 @@ from pecia.kernel.corpus.keyword.analysis.balance import (
     ceil_length,
     fillers,
 )
-from pecia.kernel.corpus.keyword.analysis.hebrew import stem_hebrew
 from pecia.kernel.corpus.keyword.analysis.scripts import blank_unspaced, clean_text
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
-    STEMMERS,
     STOP_WORDS,
     NamePart,
     cjk_bigrams,
@@ -32,6 +29,11 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
     split_compounds,
     split_file_name,
     stemmer_language,
+)
+from pecia.kernel.corpus.keyword.analysis.tokenizer import (
+    DEFAULT_LANGUAGE,
+    folding_analyzer,
+    stemming_analyzer,
 )
 from pecia.kernel.corpus.keyword.entry import IndexEntry
 from pecia.kernel.corpus.keyword.query.parser import Query
@@ -74,11 +76,8 @@ OWN_TIMES = 2
 # Inside files that a question names, only what their pages say counts.
 GROUP_FIELD_WEIGHTS = {"stems": 1.0, "headings": 1.0}
 
-DEFAULT_LANGUAGE = "en"
 CURSOR_ROLE = "cursor"
 
-# Longer than any word, and long enough for a hash.
-_MAX_TERM_CHARS = 100
 _YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
 
 
@@ -329,71 +328,6 @@ def phrase_terms(text: str) -> list[tuple[int, str]]:
     """The words of a phrase and where each stands, without the signs that have no spaces."""
     found = folding_analyzer().pre_tokenize(text).tokens
     return [(it.position, it.text) for it in found if has_no_cjk(it.text)]
-
-
-class StemmedToken(NamedTuple):
-    """A stem and where its word stands."""
-
-    text: str
-    char_offset_from: int
-    char_offset_to: int
-
-
-class StemmingAnalyzer:
-    """Words in lower case, without their endings, without accents."""
-
-    def __init__(self, language: str) -> None:
-        self.engine = _stemming_engine(language)
-        self._is_dotless = has_dotless_i(language)
-        self._is_hebrew = language == "he"
-
-    def analyze(self, text: str) -> list[str]:
-        found = self.engine.analyze(self._lower(text))
-        return [*map(stem_hebrew, found)] if self._is_hebrew else found
-
-    def find(self, text: str) -> Iterator[StemmedToken]:
-        """The same with the place of each."""
-        for it in self.engine.pre_tokenize(self._lower(text)).tokens:
-            stem = stem_hebrew(it.text) if self._is_hebrew else it.text
-            yield StemmedToken(stem, it.char_offset_from, it.char_offset_to)
-
-    def _lower(self, text: str) -> str:
-        return text.replace("I", "ı") if self._is_dotless else text
-
-
-def has_dotless_i(language: str) -> bool:
-    """Whether the small letter of I has no dot: stems are of small letters."""
-    return language == "tr"
-
-
-@lru_cache(len(STEMMERS))
-def stemming_analyzer(language: str) -> StemmingAnalyzer:
-    return StemmingAnalyzer(language)
-
-
-def _stemming_engine(language: str) -> tantivy.TextAnalyzer:
-    made = _base_analyzer()
-    if language == DEFAULT_LANGUAGE:
-        # Texts of every language without a stemmer too: what is typed without accents has the same
-        # stem. Other stemmers know the accents of their language.
-        made = made.filter(tantivy.Filter.ascii_fold())
-    if stemmer := STEMMERS[language]:
-        made = made.filter(tantivy.Filter.stemmer(stemmer))
-    return made.filter(tantivy.Filter.ascii_fold()).build()
-
-
-@lru_cache(1)
-def folding_analyzer() -> tantivy.TextAnalyzer:
-    """Words in lower case, without accents."""
-    return _base_analyzer().filter(tantivy.Filter.ascii_fold()).build()
-
-
-def _base_analyzer() -> tantivy.TextAnalyzerBuilder:
-    return (
-        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-        .filter(tantivy.Filter.remove_long(_MAX_TERM_CHARS))
-        .filter(tantivy.Filter.lowercase())
-    )
 
 
 def _whitespace_analyzer() -> tantivy.TextAnalyzer:

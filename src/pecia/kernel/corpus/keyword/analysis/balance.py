@@ -9,6 +9,7 @@ Lengths are ones that the engine stores exactly: after deletions, a merge adds u
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import count
 
 # A letter for Unicode, and blank. No stemmer changes it, and no query looks for it.
@@ -58,6 +59,7 @@ def balance(
     raise AssertionError("unreachable")
 
 
+@lru_cache(1024)
 def fillers(tokens: int) -> str:
     """A text of so many tokens that nobody finds."""
     return " ".join([FILLER] * tokens)

@@ -72,6 +72,8 @@ for _code, _words in STOP_WORDS.items():
     for _word in _words:
         _LANGUAGES.setdefault(_word, []).append(_code)
 
+# Letters and digits of ASCII in lower case, and spaces for all else: the quickest way to its words.
+ASCII_WORDS = "".join(chr(it).lower() if chr(it).isalnum() else " " for it in range(128))
 _TOKEN = re.compile(rf"(?:[^\W_]|[{MARKED_SCRIPTS}])+")
 _CJK = re.compile(f"[{CJK}]+")
 _HALF_WIDTH = re.compile(r"[\uff66-\uff9f]")
@@ -103,12 +105,16 @@ _MIN_STOP_WORD_SHARE = 0.12
 
 def detect_language(text: str) -> str:
     """The language whose function words the text uses most; empty when none stands out."""
-    words = _TOKEN.findall(text[:_SAMPLE].lower())
+    sample = text[:_SAMPLE]
+    is_ascii = sample.isascii()
+    words = sample.translate(ASCII_WORDS).split() if is_ascii else _TOKEN.findall(sample.lower())
     counts = Counter(chain.from_iterable(filter(None, map(_LANGUAGES.get, words))))
     # English first among equals: it is the language of names and of code.
     best = max(STEMMERS, key=lambda code: counts[code])
     if counts[best] >= max(2, len(words) * _MIN_STOP_WORD_SHARE):
         return best
+    if is_ascii:
+        return ""
     return next((code for code, it in _SCRIPTS.items() if _is_written_in(it, words)), "")
 
 

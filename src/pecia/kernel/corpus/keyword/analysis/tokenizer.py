@@ -1,4 +1,8 @@
-"""Texts and queries as the terms that the keyword index knows. Pure."""
+"""Texts and queries as the terms that the keyword index knows: words and stems as the engine makes
+them, mostly without asking it. Pure.
+
+Texts repeat their words: to look a stem up takes a tenth of the time that making it does.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -8,11 +12,9 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pecia.kernel.corpus.keyword.analysis.analyzer import (
-    DEFAULT_LANGUAGE,
-    has_dotless_i,
-    stemming_analyzer,
-)
+import tantivy
+
+from pecia.kernel.corpus.keyword.analysis.hebrew import stem_hebrew
 from pecia.kernel.corpus.keyword.analysis.scripts import (
     blank_unspaced,
     clean_text,
@@ -23,12 +25,131 @@ from pecia.kernel.corpus.keyword.analysis.scripts import (
     has_unspaced,
 )
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
+    ASCII_WORDS,
     STEMMERS,
     cjk_query_bigrams,
     has_bigrams,
     stemmer_language,
 )
 from pecia.kernel.corpus.keyword.query.parser import Query
+
+DEFAULT_LANGUAGE = "en"
+
+# Longer than any word, and long enough for a hash.
+_MAX_TERM_CHARS = 100
+_MAX_STEMS = 50_000
+
+
+class StemmedToken(NamedTuple):
+    """A stem and where its word stands."""
+
+    text: str
+    char_offset_from: int
+    char_offset_to: int
+
+
+class StemmingAnalyzer:
+    """Words in lower case, without their endings, without accents."""
+
+    def __init__(self, language: str) -> None:
+        self.engine = _stemming_engine(language)
+        self.stems = _Stems(self)
+        self._is_dotless = language == "tr"
+        self._is_hebrew = language == "he"
+
+    def analyze(self, text: str) -> list[str]:
+        words = self.blank_signs(text)
+        return self.analyze_by_engine(text) if words is None else self.stem_words(words)
+
+    def stem_words(self, words: str) -> list[str]:
+        """The stems of words with nothing but spaces between them."""
+        return [*filter(None, map(self.stems.__getitem__, words.split()))]
+
+    def analyze_by_engine(self, text: str) -> list[str]:
+        found = self.engine.analyze(self._lower(text))
+        return [*map(stem_hebrew, found)] if self._is_hebrew else found
+
+    def find(self, text: str) -> Iterator[StemmedToken]:
+        """The same, by the engine, with the place of each."""
+        for it in self.engine.pre_tokenize(self._lower(text)).tokens:
+            stem = stem_hebrew(it.text) if self._is_hebrew else it.text
+            yield StemmedToken(stem, it.char_offset_from, it.char_offset_to)
+
+    def blank_signs(self, text: str) -> str | None:
+        """The text with its words each where it stands, those in Latin-1 in lower case, and spaces
+        for all else. None for text without spaces, where the engine alone knows what a word is: it
+        takes five times as long.
+        """
+        # The small letter of I in Turkish has no dot, and is not in Latin-1.
+        if not (self._is_dotless and "I" in text):
+            if text.isascii():
+                return text.translate(ASCII_WORDS)
+            try:
+                plain = _SIGNS.sub(" ", text).encode("latin-1")
+            except UnicodeEncodeError:
+                pass
+            else:
+                return plain.translate(_LATIN).decode("latin-1")
+        return None if has_bigrams(text) else text.translate(_WORD_SIGNS)
+
+    def _lower(self, text: str) -> str:
+        return text.replace("I", "ı") if self._is_dotless else text
+
+
+@lru_cache(len(STEMMERS))
+def stemming_analyzer(language: str) -> StemmingAnalyzer:
+    return StemmingAnalyzer(language)
+
+
+@lru_cache(1)
+def folding_analyzer() -> tantivy.TextAnalyzer:
+    """Words in lower case, without accents."""
+    return _base_analyzer().filter(tantivy.Filter.ascii_fold()).build()
+
+
+class _Stems(dict[str, str]):
+    """The stem of each word, asked of the engine once; empty for a word that it leaves out."""
+
+    def __init__(self, analyzer: StemmingAnalyzer) -> None:
+        super().__init__()
+        self._analyzer = analyzer
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MAX_STEMS:
+            self.clear()
+        self[word] = stem = "".join(self._analyzer.analyze_by_engine(word))
+        return stem
+
+
+class _WordSigns(dict[int, int]):
+    """Which characters are parts of words, as the engine has it, asked once each: it goes by tables
+    of Unicode that Python lacks. The others are spaces.
+    """
+
+    def __missing__(self, code: int) -> int:
+        is_surrogate = 0xD800 <= code <= 0xDFFF
+        made = [] if is_surrogate else folding_analyzer().analyze(f"x{chr(code)}y")
+        self[code] = kept = code if len(made) == 1 else ord(" ")
+        return kept
+
+
+def _stemming_engine(language: str) -> tantivy.TextAnalyzer:
+    made = _base_analyzer()
+    if language == DEFAULT_LANGUAGE:
+        # Texts of every language without a stemmer too: what is typed without accents has the same
+        # stem. Other stemmers know the accents of their language.
+        made = made.filter(tantivy.Filter.ascii_fold())
+    if stemmer := STEMMERS[language]:
+        made = made.filter(tantivy.Filter.stemmer(stemmer))
+    return made.filter(tantivy.Filter.ascii_fold()).build()
+
+
+def _base_analyzer() -> tantivy.TextAnalyzerBuilder:
+    return (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(tantivy.Filter.remove_long(_MAX_TERM_CHARS))
+        .filter(tantivy.Filter.lowercase())
+    )
 
 
 class TermToken(NamedTuple):
@@ -54,14 +175,15 @@ def find_terms(text: str, asked: Collection[str], language: str = "") -> list[Te
 
 
 def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermToken]:
-    if (words := _blank_signs(text, language)) is not None:
-        return _find_words(words, wanted, language)
+    analyzer = _analyzer(language)
+    if (words := analyzer.blank_signs(text)) is not None:
+        return _find_words(words, wanted, analyzer)
     if has_unspaced(text):
         grams = [it for it in _unspaced_grams(text) if it.term in wanted]
         return sorted(grams + _find_terms(blank_unspaced(text), wanted, language), key=_by_start)
     return [
         part
-        for it in stemming_analyzer(_analyzer_language(language)).find(_characters(text))
+        for it in analyzer.find(_characters(text))
         for part in _tokens(it.text, it.char_offset_from, it.char_offset_to)
         if part.term in wanted
     ]
@@ -70,12 +192,13 @@ def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermTo
 def tokenize(text: str, language: str = "") -> list[str]:
     """The terms of a text, in order. What has no spaces goes in grams, after all others."""
     text = text if text.isascii() else clean_text(text)
-    if (words := _blank_signs(text, language)) is not None:
-        return [*filter(None, map(_stems(_analyzer_language(language)).__getitem__, words.split()))]
+    analyzer = _analyzer(language)
+    if (words := analyzer.blank_signs(text)) is not None:
+        return analyzer.stem_words(words)
     if has_unspaced(text):
         grams = [it.term for it in _unspaced_grams(text)]
         return tokenize(blank_unspaced(text), language) + grams
-    found = stemming_analyzer(_analyzer_language(language)).analyze(_characters(text))
+    found = analyzer.analyze_by_engine(_characters(text))
     return [it.term for whole in found for it in _tokens(whole, 0, len(whole))]
 
 
@@ -116,26 +239,8 @@ def find_translated(query: Query, text: str, language: str = "") -> dict[str, li
     return {word: terms for word, terms in found.items() if terms}
 
 
-def _blank_signs(text: str, language: str) -> str | None:
-    """The text with its words each where it stands, those in Latin-1 in lower case, and spaces for
-    all else. None for text without spaces, where the engine alone knows what a word is: it takes
-    five times as long.
-    """
-    # A capital I of Turkish has no small letter in Latin-1.
-    if not (language and "I" in text and has_dotless_i(_analyzer_language(language))):
-        if text.isascii():
-            return text.translate(_ASCII)
-        try:
-            plain = _SIGNS.sub(" ", text).encode("latin-1")
-        except UnicodeEncodeError:
-            pass
-        else:
-            return plain.translate(_LATIN).decode("latin-1")
-    return None if has_bigrams(text) else text.translate(_WORD_SIGNS)
-
-
-def _find_words(words: str, wanted: frozenset[str], language: str) -> list[TermToken]:
-    stems = _stems(_analyzer_language(language))
+def _find_words(words: str, wanted: frozenset[str], analyzer: StemmingAnalyzer) -> list[TermToken]:
+    stems = analyzer.stems
     forms = {*words.split()}
     # A loop over all of them takes twice as long, and most are not wanted.
     asked = compress(forms, map(wanted.__contains__, map(stems.__getitem__, forms)))
@@ -159,40 +264,6 @@ def _whole(words: str, word: str) -> list[int]:
     return found
 
 
-class _WordSigns(dict[int, int]):
-    """Which characters are parts of words, as the engine has it, asked once each: it goes by tables
-    of Unicode that Python lacks. The others are spaces.
-    """
-
-    def __missing__(self, code: int) -> int:
-        is_surrogate = 0xD800 <= code <= 0xDFFF
-        made = [] if is_surrogate else stemming_analyzer("en").analyze(f"x{chr(code)}y")
-        self[code] = kept = code if len(made) == 1 else ord(" ")
-        return kept
-
-
-class _Stems(dict[str, str]):
-    """Words as the engine stems them, each asked of it once; empty for one it leaves out.
-
-    Texts repeat their words: to look one up takes a tenth of the time that stemming it does.
-    """
-
-    def __init__(self, language: str) -> None:
-        super().__init__()
-        self._analyser = stemming_analyzer(language)
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _MAX_STEMS:
-            self.clear()
-        self[word] = stem = "".join(self._analyser.analyze(word))
-        return stem
-
-
-@lru_cache(len(STEMMERS))
-def _stems(language: str) -> _Stems:
-    return _Stems(language)
-
-
 def _tokens(term: str, start: int, end: int) -> Iterator[TermToken]:
     # Folding may have changed the length of other words, never that of these.
     if term.isascii() or len(term) != end - start or not cjk_query_bigrams(term):
@@ -213,6 +284,10 @@ def _characters(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+def _analyzer(language: str) -> StemmingAnalyzer:
+    return stemming_analyzer(_analyzer_language(language))
+
+
 def _analyzer_language(language: str) -> str:
     return stemmer_language(language) or DEFAULT_LANGUAGE
 
@@ -220,8 +295,6 @@ def _analyzer_language(language: str) -> str:
 # What the engine takes for words among the signs of Latin-1, and others that are never part of one:
 # dashes, quotes, bullets, arrows, lines and boxes.
 _LATIN = bytes(ord(it.lower() if it.isalnum() else " ") for it in map(chr, range(256)))
-_ASCII = _LATIN[:128].decode("ascii")
-_WORD_SIGNS = _WordSigns()
 _SIGNS = re.compile("[\u2000-\u206f\u2190-\u245f\u2500-\u2775\u2794-\u2bff]")
-_MAX_STEMS = 50_000
+_WORD_SIGNS = _WordSigns()
 _by_start = itemgetter(1)
