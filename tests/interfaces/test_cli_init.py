@@ -254,6 +254,30 @@ def test_undo_takes_out_what_init_put_in_and_nobody_is_asked_again(ana: User) ->
     assert ana.note["configured"] is False
 
 
+def test_undo_brings_back_an_entry_of_ones_own_that_was_forced_out(ana: User) -> None:
+    key = '"headers": {"Authorization": "Bearer of our team"}'
+    own = f'{{"mcpServers": {{"pecia": {{"url": "https://kb.example/mcp", {key}}}}}, "n": 1.0}}\n'
+    ana.write("cursor", own)
+    ana.run("init", "--force")
+    ana.run("init", "--toolset", "wiki")
+    assert ana.json("cursor")["mcpServers"]["pecia"]["command"]
+    ana.run("init", "--undo")
+    assert ana.text("cursor") == own
+    assert ana.run("init", "--undo", "--json").by_editor == {"cursor": "skipped-custom"}
+    assert ana.text("cursor") == own
+
+
+def test_undo_of_what_the_first_start_added_is_byte_for_byte_too(
+    start: Callable[[str], Ended], ana: User
+) -> None:
+    before = '{ "mcpServers" : {} , "n": 1.0 }'
+    ana.write("cursor", before)
+    start("\n")
+    assert "pecia" in ana.json("cursor")["mcpServers"]
+    ana.run("init", "--undo")
+    assert ana.text("cursor") == before
+
+
 def test_what_undo_cannot_heed_is_refused(ana: User) -> None:
     ana.have("cursor")
     done = ana.run("init", "--undo", "--toolset", "wiki")

@@ -150,6 +150,13 @@ MORE_MISTAKES = [
     refused("backup /nope/disk/today.zip", "no folder /nope/disk", "mkdir -p /nope/disk"),
     refused("backup today.zip --keys /nope/disk/keys.json", "no folder /nope/disk"),
     refused("export local /nope/disk/rows.zip", "no folder /nope/disk"),
+    wrong("search bikes --json=yes", "--json takes no value"),
+    wrong("source list --plain=no", "--plain takes no value"),
+    refused("--config paths.yml config", "expected a path, got '[1, 2]'"),
+    # A name that looks like an option: the way on takes it for a name too.
+    refused("token revoke -- -x", "not a terminal", "pecia token revoke --yes -- -x"),
+    refused("source add .. --folder notes", "'..'", "a name"),
+    refused("source add . --folder notes", "'.'", "a name"),
 ]
 
 
@@ -161,6 +168,7 @@ def shell() -> Iterator[Shell]:
         (opened.root / "bad.yml").write_text("port: [1\n")
         (opened.root / "unknown.yml").write_text("prot: 7000\n")
         (opened.root / "ours.yml").write_text("port: 7000\n")
+        (opened.root / "paths.yml").write_text("log_file: [1, 2]\n")
         # We look at everything before and after each command: more often than people may.
         often = {"PECIA_PRINCIPAL_RATE_PER_S": "10000"}
         opened.ok("start", folder, "--port", 0, "--detach", "--no-ask", env=often)
@@ -215,6 +223,15 @@ def test_without_a_server_a_command_says_how_one_is_started_and_makes_none() -> 
             assert str(empty.home) in done.out + done.err, words
             assert "pecia start" in done.err, words
             assert not empty.home.exists(), words
+
+
+def test_another_port_than_the_one_set_is_told_in_the_background_too() -> None:
+    with opened_shell() as other, create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        env = {"PECIA_PORT": str(port)}
+        done = other.ok("start", other.folder("a"), "--detach", "--no-ask", env=env)
+        assert f"port {port} is taken by" in done.err
+        assert f"using {other.lock.port}" in done.err
 
 
 def test_a_port_that_is_taken_is_named_with_its_holder(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import resource
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from pecia import __version__
 from pecia.app.app import App
 from pecia.interfaces.http.app import HttpMount
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.http.routes.health import Health
 from pecia.interfaces.http.server import ListenAddress, serve_http
 from pecia.interfaces.mcp.on_demand import mount_mcp_on_demand
 from pecia.kernel.errors import Conflict, NotFound
@@ -86,6 +88,24 @@ async def test_an_audit_log_that_no_longer_reaches_the_database_is_not_ready(
     response = await alone.http.get("/readyz")
     assert response.status_code == 503
     assert response.json()["checks"]["audit"]["ok"] is False
+
+
+async def test_a_disk_that_takes_no_audit_line_is_not_ready_until_it_does(alone: Pecia) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        refused = await alone.call("admin/whoami")
+        response = await alone.http.get("/readyz")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert refused.json()["error"]["code"] == "STORAGE_FULL"
+    assert response.status_code == 503
+    assert response.json()["checks"]["audit"] == {
+        "ok": False,
+        "found": "cannot be written: file too large",
+    }
+    # Nobody calls a server that is not ready: it finds out by itself.
+    assert (await Health(alone.app).checks())["audit"].is_ok
 
 
 async def test_readiness_is_asked_of_the_database_once_however_many_ask(alone: Pecia) -> None:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pecia.adapters.editors import config_file
 from pecia.adapters.editors.catalog import CodeEditor, Machine, known_editors
 from pecia.adapters.editors.change_log import ChangeLog, EditedFile, take_back
-from pecia.adapters.editors.plan import EntryPlan, EntryRequest, EntryStatus, plan_add, plan_remove
+from pecia.adapters.editors.plan import (
+    NAME,
+    EntryPlan,
+    EntryRequest,
+    EntryStatus,
+    is_ours,
+    plan_add,
+    plan_remove,
+)
 from pecia.kernel.errors import Conflict, Json, PeciaError
 
 MAX_ATTEMPTS = 3
@@ -98,11 +106,15 @@ def _former_text(
     editor: CodeEditor, text: str, without: str, change: EditedFile | None
 ) -> str | None:
     """The text as it was before our entry, if it says what it says without it. An empty list of
-    servers may be ours too."""
+    servers may be ours too; an entry of the user's own, that was forced out, comes back."""
     back = take_back(text, change) if change else None
     if back is None:
         return None
     wanted, found = editor.format.read(without), editor.format.read(back)
+    servers = found.get(editor.key, {})
+    if isinstance(servers, dict) and NAME in servers and not is_ours(editor, servers[NAME]):
+        rest = {name: it for name, it in servers.items() if name != NAME}
+        found = {**found, editor.key: rest}
     is_same = found == wanted or {editor.key: {}, **found} == {editor.key: {}, **wanted}
     return back if is_same else None
 

@@ -37,6 +37,13 @@ SELECT chunk_id, file_id FROM memory.standing(%(most)s);
 -- name: unindexed
 SELECT chunk_id, file_id FROM memory.unindexed(%(after)s, %(most)s);
 
+-- name: newest
+-- Chunks of the memories that were written last, as far as the caller may see them.
+SELECT c.id AS chunk_id, c.file_id
+  FROM (SELECT id FROM kernel.file WHERE tenant_id = kernel.tenant() AND source_id = 'memory'
+         ORDER BY id DESC LIMIT %(most)s) AS f
+       JOIN kernel.chunk c ON c.tenant_id = kernel.tenant() AND c.file_id = f.id;
+
 -- name: page
 -- Files of a key range, by key.
 SELECT id, key FROM kernel.file

@@ -45,7 +45,7 @@ from pecia.kernel.corpus.vectors import knn
 from pecia.kernel.corpus.vectors.knn import VisibleSet
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.store import Transaction, array_literal
+from pecia.kernel.store.store import DictRow, Transaction, array_literal
 
 # How many of the latest writes are scanned while the index does not hold them yet.
 MAX_NEWEST = 200
@@ -86,6 +86,14 @@ class MemoryQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundMemories:
+    """Memories, best first. `is_partial`: some are in no index yet, and were not scanned."""
+
+    memories: list[RankedMemory] = field(default_factory=list[RankedMemory])
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryRetriever:
     """Searches the key ranges of a query."""
 
@@ -93,12 +101,13 @@ class MemoryRetriever:
 
     async def find(
         self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: PendingEmbeddings
-    ) -> list[RankedMemory]:
+    ) -> FoundMemories:
         """Memories that answer the query, best first; one that is said in other words once."""
         found = await self._retrieve(tx, caller, question, meaning, is_thorough=True)
         if found is None:
-            return []
-        return await found.rank(self._semantic_weight(question.text, found))
+            return FoundMemories()
+        ranked = await found.rank(self._semantic_weight(question.text, found))
+        return FoundMemories(ranked, found.is_partial)
 
     async def find_similar(
         self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: PendingEmbeddings
@@ -183,13 +192,17 @@ class _Retrieval:
     """Files that were read and are of other folders, or do not hold."""
     recent: set[int] = field(default_factory=set[int])
     """Chunks that the keyword index does not hold yet."""
+    is_partial: bool = False
+    """Whether there may be memories that neither the index holds nor the scan of the newest."""
 
     async def run(self, meaning: PendingEmbeddings | None) -> None:
         """Find candidates among all that the caller sees, and drop those of other folders: to
         filter by key takes longer. Where that leaves too few, filter by key."""
         cursor, has_more = await self._search(None, meaning=meaning)
-        if cursor < self.share.clock or self.question.include_unlike:
-            await self._add_unindexed(0 if self.question.include_unlike else cursor)
+        if cursor < self.share.clock:
+            await self._add_unindexed(cursor)
+        if cursor and self.question.include_unlike:
+            await self._add_newest()
         await self._read()
         if has_more and self._is_crowded():
             _, has_more = await self._search(None, CROWDED_FACTOR)
@@ -251,16 +264,29 @@ class _Retrieval:
 
     async def _add_unindexed(self, cursor: int) -> None:
         """Add what the index does not hold yet; where that may be more, wait for the index."""
+        if cursor == 0:
+            # The change log may begin after the first memory: it is trimmed.
+            self.is_partial = await self._add_newest()
+            return
         rows = await self.tx.fetch_all(SQL["unindexed"], after=cursor, most=MAX_NEWEST)
-        self.candidates |= dict.fromkeys(row["chunk_id"] for row in rows)
-        self.recent = {row["chunk_id"] for row in rows} - self.words.keys()
-        if len({row["file_id"] for row in rows}) < MAX_NEWEST or cursor == 0:
+        if not self._add_rows(rows):
             return
         wait = self.corpus.reader_cache.wait_for_commit(self.caller.tenant_id, self.share.own)
         if await _is_true(wait):
             answer = await self._query_index(None)
             self.words |= {it.id: it.score for it in answer.hits}
             self.candidates |= dict.fromkeys(it.id for it in answer.hits)
+        else:
+            self.is_partial = True
+
+    async def _add_newest(self) -> bool:
+        """Add the memories that were written last. Whether there may be more."""
+        return self._add_rows(await self.tx.fetch_all(SQL["newest"], most=MAX_NEWEST))
+
+    def _add_rows(self, rows: Sequence[DictRow]) -> bool:
+        self.candidates |= dict.fromkeys(row["chunk_id"] for row in rows)
+        self.recent |= {row["chunk_id"] for row in rows} - self.words.keys()
+        return len({row["file_id"] for row in rows}) >= MAX_NEWEST
 
     async def _read(self) -> None:
         """Read the candidates that were not read yet, and keep those that the query admits."""

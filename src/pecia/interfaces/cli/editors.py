@@ -86,6 +86,7 @@ def can_ask(terminal: Terminal) -> bool:
 
 def offer_setup_once(terminal: Terminal) -> None:
     """The question of the first start: once per user, and only in a terminal."""
+    from pecia.adapters.editors.change_log import ChangeLog
     from pecia.adapters.editors.install import detect_editors, install_entries
     from pecia.adapters.editors.marker import has_marker
     from pecia.adapters.editors.plan import EntryRequest
@@ -104,7 +105,7 @@ def offer_setup_once(terminal: Terminal) -> None:
     chosen = ask_editors(terminal, machine, found)
     if chosen is None:
         return
-    outcomes = install_entries(chosen, wish)
+    outcomes = install_entries(chosen, wish, log=ChangeLog(machine.home))
     save_choice(terminal, machine, outcomes, wish)
     show_outcomes(terminal, machine, outcomes, wish)
     terminal.print_line()

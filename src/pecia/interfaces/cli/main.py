@@ -4,7 +4,6 @@ Imports as little as each command allows: `--help` and completion are answered f
 is called without Typer, and Typer loads the module of its command only.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,6 +12,12 @@ from typing import TYPE_CHECKING, cast
 from pecia import __version__
 from pecia.interfaces.cli.command_table import COMMANDS, GROUPS, CommandEntry, ToolShortcut
 from pecia.interfaces.cli.commands.shortcuts import SHORTCUTS
+from pecia.interfaces.cli.output.streams import (
+    discard_stdout,
+    flush_stdout,
+    is_stdout_abandoned,
+    open_closed_streams,
+)
 
 if TYPE_CHECKING:
     from pecia.interfaces.cli.output.terminal import Terminal
@@ -28,19 +33,45 @@ ENTRIES: dict[str, CommandEntry | ToolShortcut] = {it.words: it for it in (*COMM
 
 def main() -> None:
     """Run the command line of this process."""
+    open_closed_streams()
     raise SystemExit(run(sys.argv[1:]))
 
 
 def cipher_main() -> None:
     """The program `cipher`: `pecia cipher`, for clients whose configuration names that program."""
+    open_closed_streams()
     raise SystemExit(run(["cipher", *sys.argv[1:]]))
 
 
 def run(words: Sequence[str]) -> int:
     """Run one command; its exit code."""
-    if (code := _answer_from_tables(words)) is not None:
+    code, failure = _run(words)
+    if (failure := failure or flush_stdout()) is None:
         return code
-    from pecia.interfaces.cli.output.terminal import Terminal
+    discard_stdout()
+    if isinstance(failure, BrokenPipeError):
+        # The reader closed the pipe: it has what it wanted.
+        return code
+    return _report_lost_output(failure)
+
+
+def _run(words: Sequence[str]) -> tuple[int, OSError | None]:
+    """The exit code of a command, and why stdout did not take its result."""
+    try:
+        if (code := _answer_from_tables(words)) is not None:
+            return code, None
+    except OSError as error:
+        return EXIT_OK, error
+    from pecia.interfaces.cli.output.terminal import OutputLostError
+
+    try:
+        return _run_command(words), None
+    except OutputLostError as error:
+        return EXIT_OK, error.failure
+
+
+def _run_command(words: Sequence[str]) -> int:
+    from pecia.interfaces.cli.output.terminal import OutputLostError, Terminal
 
     terminal = Terminal("--json" in words, "--debug" in words)
     try:
@@ -48,14 +79,14 @@ def run(words: Sequence[str]) -> int:
         if words and words[-1] in HELP_WORDS and (code := _answer_from_tables(words)) is not None:
             return code
         return _dispatch(list(words), terminal)
-    except BrokenPipeError:
-        # The reader closed the pipe. Without this the interpreter would print an error at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
     except KeyboardInterrupt:
         terminal.info("stopped")
         return EXIT_INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the outermost handler.
+    except OutputLostError:
+        raise
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) and is_stdout_abandoned():
+            raise OutputLostError(error) from error
         return _report_failure(terminal, error, words)
 
 
@@ -197,6 +228,15 @@ def _report_failure(terminal: "Terminal", error: Exception, words: Sequence[str]
     if isinstance(cause, OSError) and (unwritable := explain_unwritable(cause)):
         return terminal.print_error(unwritable)
     return terminal.print_crash(cause if isinstance(cause, Exception) else error)
+
+
+def _report_lost_output(failure: OSError) -> int:
+    from pecia.interfaces.cli.output.terminal import Terminal
+    from pecia.kernel.errors import Unavailable
+
+    why = (failure.strerror or "it failed").lower()
+    hint = "write it to another place, or make room there"
+    return Terminal().print_error(Unavailable(f"the output cannot be written: {why}", hint=hint))
 
 
 def _with_way_on(error: "PeciaError", words: Sequence[str]) -> "PeciaError":

@@ -170,7 +170,8 @@ def _origin(winner: _Good, rest: Sequence[_Reading]) -> SettingOrigin:
 
 def describe_expected(error: ValidationError) -> str:
     """Pydantic's sentences, as what should have been there."""
-    messages = (it["msg"] for it in error.errors(include_url=False, include_input=False))
+    found = error.errors(include_url=False, include_input=False)
+    messages = ("a path" if it["type"] == "path_type" else it["msg"] for it in found)
     return " or ".join(dict.fromkeys(_LEAD.sub("", it).split(", unable")[0] for it in messages))
 
 

@@ -38,12 +38,25 @@ LONG_RULES = ("maxLength", "maxItems")
 
 def argument_error(error: ValidationError, model: type[BaseModel]) -> BadArgument:
     """Our error for the first thing pydantic found wrong; the others are in `problems`."""
-    found = error.errors(include_url=False, include_context=True)
+    found = _of_fitting_types(error.errors(include_url=False, include_context=True), model)
     first = _translate(found[0], model)
     if len(found) == 1:
         return first
     others: list[Json] = [cast(Json, _translate(it, model).payload()) for it in found[1:20]]
     return type(first)(first.message, **{**first.fields, "problems": others})  # pyright: ignore[reportArgumentType] - fields always hold `field`
+
+
+def _of_fitting_types(found: Sequence[ErrorDetails], model: type[BaseModel]) -> list[ErrorDetails]:
+    """Without the types of a field that takes several, where the value is of one and breaks another
+    rule: a text that is too long need not be a list."""
+    fitting = {_field_path(it["loc"], model) for it in found if not _is_type_error(it)}
+    return [
+        it for it in found if not (_is_type_error(it) and _field_path(it["loc"], model) in fitting)
+    ]
+
+
+def _is_type_error(found: ErrorDetails) -> bool:
+    return found["type"].endswith("_type")
 
 
 def unserializable_error(

@@ -1,14 +1,14 @@
 """A refused argument is told with its field, what was expected and what came."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
 import pytest
 from pydantic import Field
 
-from pecia.kernel.errors import BadArgument, Json, OutOfRange
+from pecia.kernel.errors import BadArgument, InvalidInput, Json, OutOfRange, PayloadTooLarge
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Input, Output, Tool
@@ -32,12 +32,26 @@ class Ask(Input):
     any: dict[str, Any] = Field(default_factory=dict[str, Any])
 
 
-async def run(call: Call, ask: Ask) -> Output:
+async def run(call: Call, ask: Input) -> Output:
     """Do nothing."""
     return Output()
 
 
 TOOL = Tool("probe", "run", Scope.READ, Ask, Output, run)
+
+
+class Said(Input):
+    said: Annotated[str, Field(max_length=9)] | list[str]
+
+
+def test_a_text_that_is_too_long_is_not_told_to_be_a_list() -> None:
+    tool = Tool("probe", "say", Scope.READ, Said, Output, run)
+    with pytest.raises(PayloadTooLarge, match="max 9 chars, got 12") as caught:
+        validate_arguments(tool, {"said": "twelve signs"})
+    assert "problems" not in caught.value.fields
+    with pytest.raises(InvalidInput) as other:
+        validate_arguments(tool, {"said": 5})
+    assert "array" in str(other.value.fields["problems"])
 
 
 @pytest.mark.parametrize(

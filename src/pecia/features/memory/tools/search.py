@@ -41,6 +41,9 @@ from pecia.kernel.tool.passages import (
 
 FEATURE = "memory"
 MAX_STANDING_SHOWN = 5
+INDEX_PENDING = (
+    "the keyword index is being built, and not all memories were looked at: search again shortly"
+)
 STANDING_SHARE = 4
 # Instructions are worded unlike the requests that they are for; preferences like them.
 MIN_STANDING_SIMILARITY = {Standing.INSTRUCTION: 0.1, Standing.PREFERENCE: 0.3}
@@ -168,6 +171,21 @@ class MemorySearchResult:
     search_ms: float
     embedding_ms: float
     standing: list[RankedMemory] = field(default_factory=list[RankedMemory])
+    is_partial: bool = False
+    """Whether there are memories that no index holds yet and nothing scanned."""
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What is less than usual about it, for whoever asked."""
+        missing = self.embeddings.missing
+        lexical = (f"lexical only: {missing}",) if missing else ()
+        return (*lexical, INDEX_PENDING) if self.is_partial else lexical
+
+    @property
+    def fallback_reason(self) -> str | None:
+        """The same as one line, as clients of Cipher know it."""
+        pending = INDEX_PENDING if self.is_partial else ""
+        return "; ".join(it for it in (self.embeddings.missing, pending) if it) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +239,7 @@ class MemorySearchTool:
             with_superseded="superseded" in ask.include,
         )
         sought = await self.retrieve(call, here, [ask.query], wanted)
-        missing = sought.embeddings.missing
-        notes = SearchNotes(degraded=(f"lexical only: {missing}",) if missing else ())
+        notes = SearchNotes(degraded=sought.degraded)
         passages = [_to_passage(it) for it in sought.hits]
         left_out = 0
         if ask.max_tokens is not None:
@@ -238,6 +255,7 @@ class MemorySearchTool:
         started = time.perf_counter()
         areas = here.search_ranges(wanted.kind, any_project=wanted.any_project)
         best: dict[UUID, RankedMemory] = {}
+        is_partial = False
         corpus = self.retriever.corpus
         async with embedding(corpus.embedder, queries) as pending:
             async with corpus.store.reading(call.caller) as tx:
@@ -250,7 +268,9 @@ class MemorySearchTool:
                         wanted.with_superseded,
                         include_unlike=wanted.threshold == 0,
                     )
-                    for it in await self.retriever.find(tx, call.caller, request, pending):
+                    sought = await self.retriever.find(tx, call.caller, request, pending)
+                    is_partial |= sought.is_partial
+                    for it in sought.memories:
                         id_ = it.memory.id
                         if id_ not in best or it.similarity > best[id_].similarity:
                             best[id_] = it
@@ -270,6 +290,7 @@ class MemorySearchTool:
             _elapsed_ms(started, done),
             meaning.took_ms,
             standing,
+            is_partial,
         )
 
     async def _find_standing(
@@ -400,8 +421,8 @@ def _search_stats(sought: MemorySearchResult, refined: list[str]) -> MemorySearc
         minSimilarity=low,
         averageSimilarity=average,
         knowledgeResults=len(sought.hits),
-        usedFallback=bool(sought.embeddings.missing),
-        fallbackReason=sought.embeddings.missing or None,
+        usedFallback=bool(sought.degraded),
+        fallbackReason=sought.fallback_reason,
         refinedQueries=refined,
     )
 

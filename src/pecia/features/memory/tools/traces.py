@@ -135,7 +135,7 @@ class TraceTools:
             "searchTime": sought.search_ms,
             "totalResults": len(fitting),
             "usedMock": False,
-            "fallback": bool(sought.embeddings.missing),
+            "fallback": bool(sought.degraded),
             "queryRefinementApplied": [*queries] != [ask.query],
             "originalQuery": ask.query,
             "refinedQueries": [*queries] if [*queries] != [ask.query] else [],

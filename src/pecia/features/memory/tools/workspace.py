@@ -77,8 +77,8 @@ class WorkspaceTools:
             minSimilarity=low,
             averageSimilarity=average,
             workspaceResults=len(found),
-            usedFallback=bool(sought.embeddings.missing),
-            fallbackReason=sought.embeddings.missing or None,
+            usedFallback=bool(sought.degraded),
+            fallbackReason=sought.fallback_reason,
             filters=filters,
         )
         results = [_team_memory(it, with_facts=ask.include_metadata) for it in found]

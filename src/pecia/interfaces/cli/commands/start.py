@@ -154,6 +154,7 @@ def start_detached(
         flags += ["--idle-stop", f"{idle_stop_s:g}"] if idle_stop_s else []
         process = spawn(terminal, ["start", str(folder), *flags], home / LOG_NAME)
         found = wait_until_up(terminal, home, process)
+        _report_other_port(terminal, settings.kernel.port, found.lock.port)
     join_server(terminal, settings, found, folder)
 
 
@@ -174,18 +175,14 @@ def join_server(
 def _serve(terminal: Terminal, settings: "Settings", folder: Path, idle_stop_s: float) -> None:
     from pecia.interfaces.cli.server.announcement import announce
     from pecia.interfaces.cli.server.early_database import database_started_early
-    from pecia.interfaces.cli.server.port import find_port_holder, reserve_port
+    from pecia.interfaces.cli.server.port import reserve_port
 
     kernel = settings.kernel
     exact = settings.provenance["port"].layer == "flag"
     with announce(kernel.home, folder) as announcement:
         reserved = reserve_port(kernel.host, kernel.port, exact=exact)
         announcement.publish_port(reserved)
-        if kernel.port not in (0, reserved.port):
-            terminal.info(
-                f"port {kernel.port} is taken by {find_port_holder(kernel.port)}; "
-                f"using {reserved.port}"
-            )
+        _report_other_port(terminal, kernel.port, reserved.port)
         early = ExitStack()
         with early:
             early.enter_context(database_started_early(kernel, terminal.info))
@@ -207,6 +204,13 @@ def _serve(terminal: Terminal, settings: "Settings", folder: Path, idle_stop_s: 
                 idle_stop_s=idle_stop_s,
             )
             run_server(terminal, plan)
+
+
+def _report_other_port(terminal: Terminal, wanted: int, used: int) -> None:
+    from pecia.interfaces.cli.server.port import find_port_holder
+
+    if wanted not in (0, used):
+        terminal.info(f"port {wanted} is taken by {find_port_holder(wanted)}; using {used}")
 
 
 def require_servable_folder(given: Path) -> Path:

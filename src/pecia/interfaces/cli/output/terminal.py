@@ -61,14 +61,21 @@ class Terminal:
     def print_result(self, document: Json, show: Callable[["Terminal"], None]) -> None:
         """The result: as JSON with --json, else as `show` writes it."""
         if self.as_json:
-            self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-            self.stdout.flush()
+            self._write(json.dumps(document, ensure_ascii=False, indent=2) + "\n", at_once=True)
         else:
             show(self)
 
     def print_line(self, text: str = "") -> None:
         """One line of the result."""
-        self.stdout.write(f"{text}\n")
+        self._write(f"{text}\n")
+
+    def _write(self, text: str, *, at_once: bool = False) -> None:
+        try:
+            self.stdout.write(text)
+            if at_once:
+                self.stdout.flush()
+        except OSError as error:
+            raise OutputLostError(error) from error
 
     def print_error(self, error: PeciaError) -> int:
         """Print the error and a hint; the exit code."""
@@ -85,6 +92,14 @@ class Terminal:
         if self.debug:
             raise error
         return self.print_error(InternalError(f"{type(error).__name__}: {error}"))
+
+
+class OutputLostError(Exception):
+    """Stdout does not take the result. No OSError: those are of the command's own files."""
+
+    def __init__(self, failure: OSError) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
 
 
 class CommandUsageError(Exception):

@@ -7,12 +7,44 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, cast
 from urllib.parse import quote, urlsplit
 
-from pecia.kernel.errors import InternalError, Json, PeciaError, Unavailable, iter_errors
+from pecia.kernel.errors import (
+    InternalError,
+    InvalidFormat,
+    Json,
+    PeciaError,
+    Unavailable,
+    iter_errors,
+)
 
 API = "/api/v1"
 HEALTH_TIMEOUT_S = 2.0
 CALL_TIMEOUT_S = 330.0
 """Longer than the longest deadline of a call: the server's own timeout error says more."""
+
+
+def encode_arguments(arguments: Mapping[str, Json]) -> bytes:
+    """The arguments as JSON. Bytes in another encoding are refused by the name of their argument: a
+    word, a file or a pipe may hold them."""
+    try:
+        return json.dumps(arguments, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        pass
+    for name, value in arguments.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if not is_utf8(text):
+            raise InvalidFormat(
+                f"{name} is not UTF-8 text", field=name, expected="UTF-8", got=ascii(text[:200])
+            )
+    raise InvalidFormat("the name of an argument is not UTF-8 text", field="arguments")
+
+
+def is_utf8(text: str) -> bool:
+    """Whether it can be sent. What was no UTF-8 on a disk or a command line cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +147,7 @@ class ServerClient:
         where = urlsplit(self.url)
         kind = HTTPSConnection if where.scheme == "https" else HTTPConnection
         connection = kind(where.hostname or "", where.port, timeout=limit_s)
-        data = None if body is None else json.dumps(body).encode()
+        data = None if body is None else encode_arguments(body)
         try:
             connection.request(method, path, data, self._headers())
             answer = connection.getresponse()

@@ -19,6 +19,8 @@ _BOOLEANS: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no"
 # Most specific first: a word is a string only when it is nothing else that the schema allows.
 _TYPE_PRECEDENCE = ("integer", "number", "boolean", "null", "enum", "object", "array", "string")
 
+OPTIONS_OF_EVERY_COMMAND = frozenset({"json", "plain", "debug"})
+
 
 def parse_arguments(
     words: Sequence[str],
@@ -225,6 +227,9 @@ class _ArgumentParser:
         return "; for several: " + " ".join(f"--{flag} {shlex.quote(str(it))}" for it in values)
 
     def _unknown_flag(self, flag: str) -> InvalidInput:
+        if flag in OPTIONS_OF_EVERY_COMMAND:
+            # With nothing after it, it was taken before: it came as `--json=yes`.
+            return InvalidInput(f"--{flag} takes no value", field=flag, expected=f"--{flag}")
         known = sorted(name.replace("_", "-") for name in self.shape.properties)
         near = get_close_matches(flag.replace("_", "-"), known, n=1)
         meant = f"; did you mean --{near[0]}?" if near else ""

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pecia.interfaces.cli.output.terminal import Terminal
-from pecia.interfaces.cli.server.client import API, ServerClient
+from pecia.interfaces.cli.server.client import API, ServerClient, encode_arguments
 from pecia.interfaces.cli.server.credentials import token_for_home
 from pecia.interfaces.cli.server.discover import find_running_server, warn_version_mismatch
 from pecia.interfaces.cli.server.home import require_home
@@ -190,6 +190,7 @@ class InProcessBackend:
         return find_tool(self.list_tools(), name)
 
     def call(self, tool: ToolInfo, arguments: Mapping[str, Json]) -> Json:
+        encode_arguments(arguments)
         return self.portal.call(self._call, tool.full_name, arguments)
 
     def list_confirmations(self) -> list[dict[str, Json]]:

@@ -30,6 +30,7 @@ from pecia.interfaces.cli.tools.backend import (
 )
 from pecia.interfaces.cli.tools.confirmation import call_with_confirmation, require_yes
 from pecia.interfaces.cli.tools.help import tool_document, tool_help
+from pecia.interfaces.cli.tools.space_choice import with_option
 from pecia.kernel.errors import (
     BadArgument,
     Conflict,
@@ -157,7 +158,7 @@ def _call(
     if ask.removes and not words.says_yes:
         named = {it: _in_words(ready.arguments[it]) for it in ask.positional}
         question = ask.removes.format_map(named)
-        require_yes(terminal, question, hint=f"{typed} --yes")
+        require_yes(terminal, question, hint=with_option(typed, "--yes"))
     try:
         return call_with_confirmation(
             terminal, tools, ready.tool, ready.arguments, yes=words.says_yes, command=typed

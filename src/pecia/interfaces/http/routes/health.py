@@ -106,6 +106,11 @@ class Health:
         )
 
     def _audit(self) -> HealthCheck:
+        try:
+            self._app.audit_log.spool.require_room()
+        except OSError as error:
+            why = (error.strerror or "it failed").lower()
+            return HealthCheck(False, f"cannot be written: {why}")
         ago_s = time.monotonic() - self._app.audit_log.drained_at
         return HealthCheck(ago_s < MAX_DRAIN_AGE_S, f"written to the database {ago_s:.0f} s ago")
 

@@ -104,10 +104,19 @@ def _disabled_error(source_id: str) -> Conflict:
 
 
 def validate_source_name(name: str, *, field: str) -> str:
-    """A name for a source, if it can stand in one line of a log or a terminal and change neither.
+    """A name for a source, if it can stand in one line of a log or a terminal and in a URI, and
+    change none of them.
 
     Sources that were called otherwise before keep their names.
     """
+    if name in (".", ".."):
+        # Whoever resolves pecia://file/../a.md reads pecia://file/a.md.
+        raise InvalidFormat(
+            f"{name!r} is a folder in every path, and no name for a source",
+            field=field,
+            got=name,
+            expected="a name as in pecia://file/NAME/PATH",
+        )
     found = _CONTROL.search(name)
     if found is None:
         return name

@@ -24,6 +24,7 @@ from pecia.kernel.store.audit.status import AuditStatus
 
 SEGMENT_SUFFIX = ".audit"
 DAMAGED_FILE = "damaged"
+PROBE_BYTES = 4096
 
 _log = Log(__name__)
 
@@ -86,6 +87,16 @@ class AuditSpool:
             self._segment.discard()
         else:
             os.close(self._segment.file)
+
+    def require_room(self) -> None:
+        """An OSError where the next line would find none. Calls are refused then, so that none of
+        them would find out when there is room again."""
+        probe = self._segment.path.with_suffix(".probe")
+        try:
+            probe.write_bytes(b"\n" * PROBE_BYTES)
+        finally:
+            with suppress(OSError):
+                probe.unlink(missing_ok=True)
 
     def _append(self, line: dict[str, Any]) -> None:
         data = _encode(line)

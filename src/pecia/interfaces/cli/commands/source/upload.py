@@ -1,15 +1,25 @@
 """`pecia source upload`: sends files of this machine to a source of uploads."""
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import typer
 
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import terminal_of
+from pecia.interfaces.cli.server.client import is_utf8
 from pecia.interfaces.cli.tools.backend import open_backend
-from pecia.kernel.errors import InvalidInput, Json, NotFound
+from pecia.kernel.errors import (
+    Conflict,
+    InvalidFormat,
+    InvalidInput,
+    Json,
+    NotFound,
+    PeciaError,
+    Unavailable,
+)
 
 
 def add_to(group: typer.Typer) -> None:
@@ -24,19 +34,51 @@ def upload(
 ) -> None:
     """Send files to a source of uploads. Those with the same names are replaced."""
     terminal = terminal_of(ctx)
-    chosen = [*_files_by_key(files)]
+    chosen = _choose_files(files)
     sent: list[Json] = []
     with open_backend(terminal) as tools:
         tool = tools.find_tool("admin.upload_file")
         for key, path in chosen:
-            asked: dict[str, Json] = {
-                "source_id": source_id,
-                "key": str(PurePosixPath(under) / key),
-                "content": b64encode(path.read_bytes()).decode(),
-            }
-            sent.append(tools.call(tool, asked))
+            with _named(path, f"{len(sent)} of {len(chosen)}"):
+                asked: dict[str, Json] = {
+                    "source_id": source_id,
+                    "key": str(PurePosixPath(under) / key),
+                    "content": b64encode(path.read_bytes()).decode(),
+                }
+                sent.append(tools.call(tool, asked))
     found: Json = {"files": sent}
     terminal.print_result(found, lambda it: show_document(it, found))
+
+
+@contextmanager
+def _named(path: Path, sent: str) -> Generator[None]:
+    """What is wrong with one file says with which, and how many were sent before it."""
+    try:
+        yield
+    except PeciaError as error:
+        error.message = f"{path}: {error.message}"
+        error.fields = {**error.fields, "sent": sent}
+        raise
+    except OSError as error:
+        why = (error.strerror or "it failed").lower()
+        raise Unavailable(f"{path} cannot be read: {why}", file=str(path), sent=sent) from error
+
+
+def _choose_files(files: list[Path]) -> list[tuple[str, Path]]:
+    """The files with their keys: each once, and no two with one key, for the second would replace
+    the first."""
+    chosen: dict[str, Path] = {}
+    for key, path in _files_by_key(files):
+        if not is_utf8(key):
+            raise InvalidFormat(f"{str(path)!a} is not UTF-8", field="files", got=ascii(str(path)))
+        other = chosen.setdefault(key, path)
+        if not other.samefile(path):
+            raise Conflict(
+                f"{other} and {path} would both be {key}; nothing was sent",
+                field="files",
+                hint="name their folders, or send them one by one, each --under another folder",
+            )
+    return [*chosen.items()]
 
 
 def _files_by_key(files: list[Path]) -> Iterator[tuple[str, Path]]:

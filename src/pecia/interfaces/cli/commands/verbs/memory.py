@@ -80,6 +80,7 @@ def recall(terminal: Terminal, given: CommandArguments) -> int:
             }
             for it in found["results"]
         ],
+        "degraded": [reason] if (reason := found.get("metadata", {}).get("fallbackReason")) else [],
     }
     terminal.print_result(document, lambda it: _show_memories(it, document))
     return 0 if document["memories"] else 1
@@ -89,6 +90,8 @@ def _show_memories(terminal: Terminal, document: dict[str, Json]) -> None:
     found = cast(list[dict[str, Any]], document["memories"])
     if not found:
         terminal.info(f"nothing remembered about {document['query']!r}")
+    for it in cast(list[str], document["degraded"]):
+        terminal.info(f"warning: {it}")
     style = text_style(terminal)
     for it in found:
         day = str(it["said_at"] or "")[:10]
@@ -116,7 +119,7 @@ COMMANDS = {
     "recall": DirectCommand(
         recall,
         "Search what was remembered. Exits with 1 when nothing is found.\n"
-        "--json: query, memories (id, text, tags, said_at, similarity).",
+        "--json: query, memories (id, text, tags, said_at, similarity), degraded.",
         {
             "words": {**_WORDS, "description": "What to search for."},
             "limit": {"type": "integer", "default": 5, "description": "How many at most."},
