@@ -46,6 +46,7 @@ from pecia.kernel.corpus.search.fuse import (
     fuse,
     merge_pools,
 )
+from pecia.kernel.corpus.search.match import MatchEstimator
 from pecia.kernel.corpus.search.named_files import (
     HITS_PER_FILE,
     FileCandidate,
@@ -54,7 +55,13 @@ from pecia.kernel.corpus.search.named_files import (
     extract_names,
 )
 from pecia.kernel.corpus.search.plan import MAX_CANDIDATES
-from pecia.kernel.corpus.search.rerank import RERANK_DEPTH, diversify, keep_fused_order, rerank
+from pecia.kernel.corpus.search.rerank import (
+    NO_MATCHES,
+    RERANK_DEPTH,
+    diversify,
+    rerank,
+    rerank_lexical,
+)
 from pecia.kernel.corpus.vectors.embedder import Vectors, build_embedding_text
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from pecia.kernel.text.chunks.chunk import ChunkSource, TextMarkup, chunk_text
@@ -147,10 +154,13 @@ class Bench:
         every = fuse(pool.scores, cosines, weight=weight, by_file=pool.by_file)
         fused = pool.top(every, RERANK_DEPTH)
         readings = {it.id: self._reading(it.id, way) for it in fused}
+        rarity = self.index.rarity(found.query, None)
+        estimator = MatchEstimator(found.query, rarity, cosines, None)
+        matches = NO_MATCHES if pool.by_file else estimator.estimate(readings)
         looked = (
-            rerank(fused, readings, found.query, weight=weight)
+            rerank(fused, readings, found.query, weight=weight, matches=matches)
             if cosines
-            else keep_fused_order(fused, readings)
+            else rerank_lexical(fused, readings, matches)
         )
         hits = [self.pieces[it.id] for it in diversify(looked, readings, pool.close)]
         return score_question(

@@ -31,18 +31,23 @@ from pecia.adapters.embedding.model_files import find_shipped_model
 from pecia.adapters.embedding.onnx import OnnxEmbedder
 from pecia.adapters.embedding.polyglot import PolyglotEmbedder
 from pecia.app.evaluation.beir import BeirCollection, BeirDocument, read_collection
-from pecia.kernel.corpus.keyword.analysis.tokenizer import interpret_query, tokenize_query
+from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize_query
 from pecia.kernel.corpus.keyword.index import IndexEntry, KeywordIndex, parse_query
 from pecia.kernel.corpus.keyword.query.parser import TranslatedWord
 from pecia.kernel.corpus.search.evidence import CandidateText
 from pecia.kernel.corpus.search.fuse import fuse
 from pecia.kernel.corpus.search.match import (
     NO_ANSWER_MATCH,
+    MatchEstimator,
     detect_text_language,
-    estimate_best_match,
     estimate_match,
 )
-from pecia.kernel.corpus.search.rerank import RERANK_DEPTH, diversify, keep_fused_order, rerank
+from pecia.kernel.corpus.search.rerank import (
+    RERANK_DEPTH,
+    diversify,
+    rerank,
+    rerank_lexical,
+)
 from pecia.kernel.corpus.search.retrieve import context_depth
 from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.text.chunks.chunk import ChunkSource, TextMarkup, chunk_text
@@ -132,17 +137,15 @@ def _search(
         cosines = {it: float(every[it]) for it in {*words, *map(int, nearest)}}
     fused = fuse(words, cosines)[:RERANK_DEPTH]
     readings = bench.readings(fused)
-    ranked = rerank(fused, readings, query) if cosines else keep_fused_order(fused, readings)
+    rarity, language = bench.index.rarity(query, None), detect_text_language(text)
+    matches = MatchEstimator(query, rarity, cosines, language).estimate(readings)
+    ranked = (
+        rerank(fused, readings, query, matches=matches)
+        if cosines
+        else rerank_lexical(fused, readings, matches)
+    )
     ranked = diversify(ranked, readings)
-    rarity = bench.index.rarity(query, None)
-    asked, language = interpret_query(query, "en"), detect_text_language(text)
-    return [
-        (
-            str(readings[it.id].file),
-            estimate_best_match(readings[it.id], asked, rarity, cosines.get(it.id), language),
-        )
-        for it in ranked[:SHOWN]
-    ]
+    return [(str(readings[it.id].file), matches[it.id]) for it in ranked[:SHOWN]]
 
 
 async def _measure_beam(embedder: Embedder) -> dict[str, Any]:

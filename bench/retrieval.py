@@ -37,14 +37,17 @@ from pecia.kernel.corpus.search.fuse import (
     combine_scores,
     fuse,
 )
+from pecia.kernel.corpus.search.match import MatchEstimator
 from pecia.kernel.corpus.search.plan import MAX_CANDIDATES, MAX_NEAREST
 from pecia.kernel.corpus.search.rerank import (
     EVIDENCE_WEIGHTS,
+    NO_MATCHES,
     RERANK_DEPTH,
     RankedHit,
     diversify,
     keep_fused_order,
     rerank,
+    rerank_lexical,
 )
 from pecia.kernel.corpus.search.retrieve import context_depth
 from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors, build_embedding_text
@@ -100,15 +103,24 @@ class Bench:
 
     def by_words(self) -> RankedRun:
         """Lexical search, as it is without an embedder."""
-        depth = context_depth(is_hybrid=False)
-        found = {
-            id_: find_words(self.index, parse_query(it), depth)
-            for id_, it in self.collection.queries.items()
-        }
-        return {id_: self.documents(fuse(it, {})) for id_, it in found.items()}
+        queries = {id_: parse_query(it) for id_, it in self.collection.queries.items()}
+        return {id_: self._find_lexical(it) for id_, it in queries.items()}
+
+    def _find_lexical(self, query: Query) -> list[str]:
+        fused = fuse(find_words(self.index, query, context_depth(is_hybrid=False)), {})
+        read = self.readings(fused[:RERANK_DEPTH])
+        ranked = rerank_lexical(fused[:RERANK_DEPTH], read, self.matches(query, read, {}))
+        rest = self.readings(fused[RERANK_DEPTH:])
+        return [*dict.fromkeys([*_names(ranked), *(str(it.file) for it in rest.values())])]
 
     def documents(self, fused: Sequence[FusedHit]) -> list[str]:
         return _names(keep_fused_order(fused, self.readings(fused)))
+
+    def matches(
+        self, query: Query, readings: Mapping[int, CandidateText], cosines: Mapping[int, float]
+    ) -> dict[int, float]:
+        rarity = self.index.rarity(query, None)
+        return MatchEstimator(query, rarity, cosines, None).estimate(readings)
 
     def readings(self, fused: Sequence[FusedHit]) -> dict[int, CandidateText]:
         return {
@@ -158,11 +170,20 @@ def reranked(
     *,
     weight: float = SEMANTIC_WEIGHT,
     evidence: Evidence = EVIDENCE_WEIGHTS,
+    match: bool = True,
     diverse: bool = False,
 ) -> list[str]:
     fused = fuse(asked.words, asked.cosines, weight=weight)
     readings = bench.readings(fused[:RERANK_DEPTH])
-    looked = rerank(fused[:RERANK_DEPTH], readings, asked.query, weight=weight, weights=evidence)
+    matches = bench.matches(asked.query, readings, asked.cosines) if match else NO_MATCHES
+    looked = rerank(
+        fused[:RERANK_DEPTH],
+        readings,
+        asked.query,
+        weight=weight,
+        weights=evidence,
+        matches=matches,
+    )
     if diverse:
         return _in_order(diversify(looked, readings))
     return _names(looked)
@@ -174,6 +195,7 @@ WAYS: dict[str, Way] = {
     "reciprocal ranks": ranks_added,
     "fused, not reranked": fused_alone,
     "reranked without evidence": partial(reranked, evidence=Evidence()),
+    "reranked without match": partial(reranked, match=False),
     "hybrid": partial(reranked, diverse=True),
     "hybrid without diversity": reranked,
 }

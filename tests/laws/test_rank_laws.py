@@ -24,7 +24,6 @@ from pecia.kernel.corpus.search.rerank import (
     FIRST_PAGE_HITS,
     RankedHit,
     diversify,
-    diversify_first,
     rerank,
 )
 from tests.soak import SOAK
@@ -135,24 +134,6 @@ def test_the_first_places_are_the_same_when_only_they_are_looked_at(
     ]
     read = {id_: CandidateText(file, text) for id_, (_, file, text) in enumerate(found)}
     spread = diversify(ranked, read, first=first)
-    assert spread[:first] == diversify(ranked, read)[:first]
-    assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
-
-
-@given(hits, st.integers(1, 12), st.integers(1, 20))
-@law
-def test_the_first_places_are_the_same_or_untold_when_only_the_first_were_read(
-    found: list[tuple[float, int, str]], first: int, many: int
-) -> None:
-    found = sorted(found, reverse=True)
-    ranked = [
-        RankedHit(id_, file, at, FusedHit(id_, at, at)) for id_, (at, file, _) in enumerate(found)
-    ]
-    read = {id_: CandidateText(file, text) for id_, (_, file, text) in enumerate(found)}
-    spread = diversify_first(ranked, {id_: read[id_] for id_ in [*read][:many]}, first)
-    if spread is None:
-        assert many < len(ranked)
-        return
     assert spread[:first] == diversify(ranked, read)[:first]
     assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from pecia.kernel.corpus.search.evidence import Evidence
 from pecia.kernel.corpus.search.fuse import SEMANTIC_WEIGHT, combine_scores
-from pecia.kernel.corpus.search.rerank import EVIDENCE_WEIGHTS, RankedHit
+from pecia.kernel.corpus.search.rerank import EVIDENCE_WEIGHTS, MATCH_WEIGHT, RankedHit
 
 _ROUNDING = 1e-12
 
@@ -56,6 +56,7 @@ def explain(
     parts["file"] = fused.file
     for it in fields(Evidence):
         parts[it.name] = getattr(ranked.evidence, it.name) * getattr(weights, it.name)
+    parts["match"] = ranked.match * MATCH_WEIGHT
     parts["order"] = ranked.score - sum(parts.values())
     return Explanation(
         ranked.score,

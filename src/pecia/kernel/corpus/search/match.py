@@ -10,11 +10,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.token_filters import detect_language, stemmer_language
-from pecia.kernel.corpus.keyword.analysis.tokenizer import AskedTerms
+from pecia.kernel.corpus.keyword.analysis.tokenizer import AskedTerms, interpret_query
+from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.search.evidence import (
     NO_ALIASES,
     CandidateText,
@@ -66,6 +68,32 @@ _SCRIPT_SAMPLE = 60
 _ACCENT_SAMPLE = 500
 _LETTER = re.compile(r"[^\W\d_]")
 _JAPANESE = ("HIRAGANA", "KATAKANA")
+
+
+@dataclass(frozen=True, slots=True)
+class MatchEstimator:
+    """How likely texts answer one query, each estimated once. `rarity` is of its terms; `cosines`
+    are of the texts that have a vector, in whose language the query is; `language` is that of the
+    query, where the embedder knows more than one.
+    """
+
+    query: Query
+    rarity: Mapping[str, float]
+    cosines: Mapping[int, float]
+    language: "TextLanguage | None"
+    _known: dict[int, float] = field(default_factory=dict[int, float])
+
+    def estimate(self, texts: Mapping[int, CandidateText]) -> dict[int, float]:
+        for id_, text in texts.items():
+            if id_ not in self._known:
+                self._known[id_] = estimate_best_match(
+                    text,
+                    interpret_query(self.query, text.language),
+                    self.rarity,
+                    self.cosines.get(id_),
+                    self.language,
+                )
+        return {it: self._known[it] for it in texts}
 
 
 class TextLanguage(NamedTuple):

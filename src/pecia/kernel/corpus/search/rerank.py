@@ -6,6 +6,7 @@ permutes: what gives way comes later, and nothing is dropped. The best stays fir
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.tokenizer import interpret_query
@@ -21,6 +22,11 @@ RERANK_DEPTH = 30
 # keyword index counts them twice, and the vector holds them. No training text has headings.
 EVIDENCE_WEIGHTS = Evidence(proximity=0.1, phrase=0.02, headings=0.02)
 NO_EVIDENCE = Evidence()
+
+# How much the match of a hit adds to its score, which is 1 for the best: words of a file's name, or
+# a common one often said, bring up texts that hold little of the query. ADR 301 has the curves.
+MATCH_WEIGHT = 0.5
+NO_MATCHES: Mapping[int, float] = MappingProxyType({})
 
 # A query whose nearest candidate is farther than this is near none: a third of SciFact's training
 # queries are. docs/retrieval.md has the curve.
@@ -54,6 +60,7 @@ class RankedHit(NamedTuple):
     trust: float = 1.0
     evidence: Evidence = NO_EVIDENCE
     closeness: float = 1.0
+    match: float = 0.0
 
 
 def rerank(
@@ -63,8 +70,10 @@ def rerank(
     *,
     weight: float = SEMANTIC_WEIGHT,
     weights: Evidence = EVIDENCE_WEIGHTS,
+    matches: Mapping[int, float] = NO_MATCHES,
 ) -> list[RankedHit]:
-    """The readable candidates, best first; ties by id. `weight` is that of `fuse`.
+    """The readable candidates, best first; ties by id. `weight` is that of `fuse`, `matches` how
+    likely each answers.
 
     Lexical scores are scaled by how much of the query the best lexical candidate covers. Otherwise
     the best of bad matches would score like a perfect one and outweigh the semantic score. For the
@@ -82,21 +91,37 @@ def rerank(
             reading.file,
             combine_scores(it.words, it.meaning, weight=weight, trust=trust, closeness=closeness)
             + evidence.weighted_sum(weights)
-            + it.file,
+            + it.file
+            + MATCH_WEIGHT * matches.get(it.id, 0.0),
             it,
             trust,
             evidence,
             closeness,
+            matches.get(it.id, 0.0),
         )
         for it, reading, evidence in measured
     ]
     return sorted(found, key=lambda it: (-it.score, it.id))
 
 
+def rerank_lexical(
+    fused: Sequence[FusedHit],
+    readings: Mapping[int, CandidateText],
+    matches: Mapping[int, float],
+) -> list[RankedHit]:
+    """The readable candidates of a lexical search, best first; ties as they were fused."""
+    found = [
+        it._replace(score=it.score + MATCH_WEIGHT * match, match=match)
+        for it in keep_fused_order(fused, readings)
+        for match in (matches.get(it.id, 0.0),)
+    ]
+    return sorted(found, key=lambda it: -it.score)
+
+
 def keep_fused_order(
     fused: Sequence[FusedHit], readings: Mapping[int, CandidateText]
 ) -> list[RankedHit]:
-    """The candidates as they were fused: for lexical search, or when time is over."""
+    """The candidates as they were fused: where no reranking was asked for."""
     return [
         RankedHit(it.id, readings[it.id].file, it.score, it) for it in fused if it.id in readings
     ]
@@ -118,23 +143,6 @@ def diversify(
         # Who comes instead is after those that were looked at.
         order = _spread_files(_sort_by_worth(ranked, _decayed_scores(ranked, readings, None)))
     return _promote_close_files(order, close)
-
-
-def diversify_first(
-    ranked: Sequence[RankedHit], readings: Mapping[int, CandidateText], first: int
-) -> list[RankedHit] | None:
-    """The same for so many places, with readings of the first candidates alone; None when those do
-    not tell: the next one might come among them.
-    """
-    read = [it for it in ranked if it.id in readings]
-    rest = ranked[len(read) :]
-    if not rest:
-        return diversify(ranked, readings, first=first)
-    worth = _decayed_scores(read, readings, first)
-    if len(worth) == len(read) and not _is_settled(worth, rest[0], first):
-        return None
-    order = _sort_by_worth(read, worth)
-    return None if _is_crowded(order[:first]) else [*order, *rest]
 
 
 def rank_unread(fused: Sequence[FusedHit], above: Sequence[RankedHit]) -> Iterator[RankedHit]:

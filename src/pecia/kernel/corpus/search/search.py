@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.changelog import EMBEDDING_NODE_PREFIX
-from pecia.kernel.corpus.keyword.analysis.tokenizer import find_translated, interpret_query
+from pecia.kernel.corpus.keyword.analysis.tokenizer import find_translated
 from pecia.kernel.corpus.keyword.index import KeywordIndex
 from pecia.kernel.corpus.keyword.lag import IndexLag
 from pecia.kernel.corpus.keyword.query.parser import Query
@@ -29,8 +29,8 @@ from pecia.kernel.corpus.search.fuse import (
 from pecia.kernel.corpus.search.hydrate import ChunkReader, HydratedChunk, SearchHit, build_hits
 from pecia.kernel.corpus.search.match import (
     NO_ANSWER_MATCH,
+    MatchEstimator,
     detect_text_language,
-    estimate_best_match,
 )
 from pecia.kernel.corpus.search.plan import (
     QueryTranslator,
@@ -42,15 +42,16 @@ from pecia.kernel.corpus.search.plan import (
 )
 from pecia.kernel.corpus.search.rerank import (
     MAX_PAGE_SHARE,
+    NO_MATCHES,
     RERANK_DEPTH,
     RankedHit,
     assign_ranks,
     diversify,
-    diversify_first,
     keep_fused_order,
     rank_lexical_tail,
     rank_unread,
     rerank,
+    rerank_lexical,
 )
 from pecia.kernel.corpus.search.retrieve import Candidates, Prefetch, Retrieval, SearchIndexes
 from pecia.kernel.corpus.vectors import knn
@@ -62,8 +63,6 @@ from pecia.kernel.store.store import Store, Transaction
 
 __all__ = ["Corpus", "SearchHit", "SearchMode", "SearchRequest", "SearchResult"]
 
-# Read this many more than are shown: they mostly prove that no other candidate gets in.
-RERANK_MARGIN = 4
 MAX_ABSENT_WORDS = 5
 # The best hits decide whether anything answers, however many are shown.
 MIN_JUDGED_HITS = 8
@@ -132,15 +131,17 @@ class Corpus:
         chunks = ChunkReader(tx)
 
         found = await Retrieval(self._indexes, tx, caller, plan, chunks).run(prefetched)
-        # In a thread, while the hits are ranked.
+        # In a thread, while the candidates are read.
         counted = self._count_terms(caller, plan, found)
 
         weight = self._semantic_weight(ask, found)
         pool = found.pool
         fused = fuse(pool.scores, found.cosines, weight=weight, by_file=pool.by_file)
 
-        ranked = None if found.is_hybrid else await _rank_first(plan, found, fused, chunks)
-        ranked = ranked or await _rank(plan, found, fused, chunks, weight)
+        texts = await _read_texts(plan, found, fused, chunks)
+        terms = await counted if counted else NO_TERMS
+        estimator = self._match_estimator(plan, found, weight, terms) if counted else None
+        ranked = _rank(plan, found, fused, texts, weight, estimator)
         if len(ranked) <= plan.end:
             ranked = [*ranked, *rank_lexical_tail(found.lexical, ranked)]
         end = ask.offset + ask.limit
@@ -150,9 +151,8 @@ class Corpus:
         shown = await chunks.read([it.id for it, _ in judged])
         why = await self._explain(caller, plan, found, [it for it, _ in page], weight, shown)
         visible = [(shown[it.id], rank) for it, rank in page if it.id in shown]
-        terms = await counted if counted and visible else NO_TERMS
-        best = [(shown[it.id], rank) for it, rank in judged if it.id in shown]
-        matches = self._estimate_matches(plan, found, best, weight, terms)
+        best = [it.id for it, _ in judged if it.id in shown]
+        matches = _estimate(plan, estimator, {it: shown[it] for it in best})
         hits = await build_hits(tx, visible, plan.query, matches, why)
 
         stalled = self.lag.stall_warning(caller.tenant_id) if self.lag else None
@@ -163,8 +163,8 @@ class Corpus:
             len(ranked) > end,
             tuple(it for it in degraded if it is not None),
             _count_later(ranked, found, end, hits),
-            _select_absent(plan.query, terms.absent) if ask.offset == 0 else (),
-            is_unlikely=ask.offset == 0 and _is_unlikely([it.id for it, _ in best], matches),
+            _select_absent(plan.query, terms.absent) if visible and ask.offset == 0 else (),
+            is_unlikely=ask.offset == 0 and _is_unlikely(best, matches),
         )
 
     async def _plan(self, ask: SearchRequest) -> SearchPlan:
@@ -195,29 +195,17 @@ class Corpus:
 
         return self.reader_cache.submit(caller.tenant_id, count)
 
-    def _estimate_matches(
-        self,
-        plan: SearchPlan,
-        found: Candidates,
-        page: Sequence[tuple[HydratedChunk, float]],
-        weight: float,
-        terms: "_QueryTerms",
-    ) -> dict[int, float]:
-        """How likely each hit of the page answers. Cosines count for a query in the embedder's
-        language: others say little.
-        """
-        if not plan.query.has_terms:
-            return {}
-        rarity = terms.rarity
-        cosines = found.cosines if weight >= SEMANTIC_WEIGHT else NO_SCORES
+    def _match_estimator(
+        self, plan: SearchPlan, found: Candidates, weight: float, terms: "_QueryTerms"
+    ) -> MatchEstimator:
+        """Cosines count for a query in the embedder's language: others say little."""
         is_polyglot = self.embedder is not None and not self.embedder.language
-        asked = detect_text_language(plan.ask.query) if is_polyglot else None
-        return {
-            id_: estimate_best_match(
-                text, interpret_query(plan.query, text.language), rarity, cosines.get(id_), asked
-            )
-            for id_, text in _candidate_texts(plan, {it.id: it for it, _ in page}).items()
-        }
+        return MatchEstimator(
+            plan.query,
+            terms.rarity,
+            found.cosines if weight >= SEMANTIC_WEIGHT else NO_SCORES,
+            detect_text_language(plan.ask.query) if is_polyglot else None,
+        )
 
     async def _explain(
         self,
@@ -293,40 +281,46 @@ def _count_later(
     }
 
 
-async def _rank_first(
+async def _read_texts(
     plan: SearchPlan, found: Candidates, fused: list[FusedHit], chunks: ChunkReader
-) -> list[RankedHit] | None:
-    """A lexical search ranked by its first hits alone, if they decide the page; else None."""
-    margin = plan.end + RERANK_MARGIN
-    first, rest = fused[:margin], fused[margin:RERANK_DEPTH]
-    if found.pool.close or not rest:
-        return None
-    texts = _candidate_texts(plan, await chunks.read([it.id for it in first]))
-    read = keep_fused_order(first, texts)
-    return diversify_first([*read, *rank_unread(rest, read)], texts, plan.end)
+) -> dict[int, CandidateText]:
+    """The texts of the best candidates, as far as the caller may see them."""
+    chosen = found.pool.top(fused, RERANK_DEPTH)
+    return _candidate_texts(plan, await chunks.read([it.id for it in chosen]))
 
 
-async def _rank(
+def _rank(
     plan: SearchPlan,
     found: Candidates,
     fused: list[FusedHit],
-    chunks: ChunkReader,
+    texts: dict[int, CandidateText],
     weight: float,
+    estimator: MatchEstimator | None,
 ) -> list[RankedHit]:
-    """The best candidates reranked and diversified by their texts; then those that were not read,
-    if the page needs them.
+    """The candidates that were read, reranked and diversified; then the others, if the page needs
+    them.
     """
     chosen = found.pool.top(fused, RERANK_DEPTH)
-    texts = _candidate_texts(plan, await chunks.read([it.id for it in chosen]))
-    if found.cosines and plan.ask.rerank:
-        ranked = rerank(chosen, texts, plan.query, weight=weight)
-    else:
+    # The pages of a named file need not hold its name.
+    is_named = bool(found.pool.by_file)
+    matches = estimator.estimate(texts) if estimator and not is_named else NO_MATCHES
+    if not plan.ask.rerank:
         ranked = keep_fused_order(chosen, texts)
+    elif found.cosines:
+        ranked = rerank(chosen, texts, plan.query, weight=weight, matches=matches)
+    else:
+        ranked = rerank_lexical(chosen, texts, matches)
     diverse = diversify(ranked, texts, found.pool.close, plan.end)
     if len(diverse) > plan.end:
         return diverse
     read = {it.id for it in chosen}
     return [*diverse, *rank_unread([it for it in fused if it.id not in read], ranked)]
+
+
+def _estimate(
+    plan: SearchPlan, estimator: MatchEstimator | None, chunks: dict[int, HydratedChunk]
+) -> dict[int, float]:
+    return estimator.estimate(_candidate_texts(plan, chunks)) if estimator else {}
 
 
 def _translated_words(plan: SearchPlan, chunk: HydratedChunk | None) -> dict[str, Json]:
