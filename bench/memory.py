@@ -34,6 +34,7 @@ HALVED: dict[str, tuple[Half, Half]] = {
     "fresh3": ("fresh3 seen", "fresh3 held"),
     "fresh4": ("fresh4 seen", "fresh4 held"),
     "fresh5": ("fresh5 seen", "fresh5 held"),
+    "fresh7": ("fresh7 seen", "fresh7 held"),
 }
 PARTS = ("labels", *WHOLE, *HALVED, "locomo", "beam", "speed")
 MEMORIES = int(os.environ.get("PECIA_BENCH_MEMORIES", "3000"))

@@ -15,6 +15,8 @@ the author of the rules of ADR 143; its second half was run once, when they were
 further corrections and other facts, written before ADR 220; its second half was run once, by pairs.
 `fresh6` was written before the code was read, by the author of ADR 281, in eleven languages. Half
 of it, another one than here, was read while its rules were written; of the other half only figures.
+`fresh7` was written before the code was read, by the author of ADR 290; its second half was not
+read until the rules were done. One rule was written after that.
 """
 
 import re
@@ -39,6 +41,8 @@ Half: TypeAlias = Literal[
     "fresh4 held",
     "fresh5 seen",
     "fresh5 held",
+    "fresh7 seen",
+    "fresh7 held",
 ]
 
 # Sets that are not halved, each in a folder of its own.

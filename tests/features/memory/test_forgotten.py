@@ -123,3 +123,38 @@ async def test_what_is_brought_back_is_found_again(memories: Memories) -> None:
 )
 def test_forget_is_understood_in_more_languages(said: str, what: str) -> None:
     assert read_utterance(said).forgotten == what
+
+
+async def test_a_request_to_forget_that_finds_nothing_says_so(memories: Memories) -> None:
+    await memories.remember(memories.ana, "Lena lives in Kassel and works in Bonn.")
+    said = "Forget that Lena lives in Kassel."
+    asked = await memories.call(memories.ana, "ask_cipher", message=said)
+    assert "Nothing forgotten, no memory of yours says just that" in asked["outcome"]
+    assert "Not kept" not in asked["outcome"]
+
+
+async def test_undo_is_told_which_tool_does_it(memories: Memories) -> None:
+    asked = await memories.call(memories.ana, "ask_cipher", message="Undo that.")
+    assert "memory_undo" in asked["outcome"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Never mind the last thing.", "Never heard of it.", "Always a pleasure!", "Nie gehört."],
+)
+async def test_small_talk_with_always_and_never_is_no_standing_instruction(
+    memories: Memories, said: str
+) -> None:
+    await memories.call(memories.ana, "ask_cipher", message=said)
+    found = await memories.call(memories.ana, "cipher_memory_search", query="anything")
+    assert found["standing"] == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Never deploy on Fridays.", "Always answer in bullet points.", "Antworte nie auf Englisch."],
+)
+async def test_a_command_with_always_and_never_stands(memories: Memories, said: str) -> None:
+    await memories.call(memories.ana, "ask_cipher", message=said)
+    found = await memories.call(memories.ana, "cipher_memory_search", query="anything")
+    assert [it["text"] for it in found["standing"]] == [said]

@@ -91,3 +91,40 @@ async def test_a_marked_text_is_stored_as_it_is(database: DatabaseLogins, tmp_pa
         await memories.remember(memories.bo, TEXT)
         [kept] = (await memories.call(memories.bo, "memory_list"))["memories"]
         assert (kept["text"], kept["metadata"]["has_secret"]) == (TEXT, True)
+
+
+TOLD = [
+    ("The secret access key wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzKEY", "wJalr"),
+    ("My API key, 9f8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d, expires soon.", "9f8b7c"),
+    ('The password is "correct horse battery staple".', "horse"),
+    ("Our passphrase: correct horse battery staple", "horse"),
+    ("The wifi password is correct horse battery staple.", "horse"),
+    ("Пароль от сервера: Zima2024!", "Zima"),
+    ("Het wachtwoord van de router is Fietsbel88!", "Fietsbel"),
+    ("A senha do wifi é Gato2024x", "Gato"),
+]
+NOT_TOLD = [
+    "The password is stored encrypted on the server.",
+    "The password is changed every month by hand.",
+    "The password is eight characters long minimum.",
+    'The password is "too short" says the form.',
+    "Our password manager is Bitwarden Families Edition Plus.",
+    "The access token validation_service_production_cluster expires.",
+    "The private key is on the YubiKey5C.",
+]
+
+
+@pytest.mark.parametrize(("text", "secret"), TOLD)
+async def test_a_secret_told_in_any_words_is_not_stored(
+    memories: Memories, text: str, secret: str
+) -> None:
+    await memories.remember(memories.bo, text)
+    [kept] = (await memories.call(memories.bo, "memory_list"))["memories"]
+    assert secret not in kept["text"]
+    assert "[redacted]" in kept["text"]
+
+
+@pytest.mark.parametrize("text", NOT_TOLD)
+async def test_a_sentence_about_a_secret_is_stored_as_it_is(memories: Memories, text: str) -> None:
+    await memories.remember(memories.bo, text)
+    assert await memories.listed(memories.bo) == [text]

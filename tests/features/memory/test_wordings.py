@@ -38,6 +38,8 @@ OTHER = [
     # One word differs, in whatever frame.
     ("The university owns the park.", "The universe owns the park."),
     ("The employer pays for lunch.", "The employee pays for lunch."),
+    ("Die Kantine montags um 11 Uhr öffnet.", "Die Kantine öffnet freitags um 11 Uhr."),
+    ("Users can delete their own comments.", "Users can delete comments on their own."),
     # One thing is not several.
     ("Our son is afraid of dogs.", "Our sons are afraid of dogs."),
     ("Ida has a house in Bonn.", "Ida has houses in Bonn."),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, TypeAlias, cast
 
+from pecia.features.memory.core.compare.vocabulary import VOCABULARY
 from pecia.features.memory.core.personal_data import find_personal_data, hide_personal_data
 from pecia.kernel.errors import Json, Unprocessable
 from pecia.kernel.redaction import REDACTED, redact, redact_value
@@ -30,7 +31,9 @@ def has_secret(text: str) -> bool:
 
 def hide_secrets(text: str) -> str:
     """The text, its secrets replaced; those too that a sentence tells: `the password is …`."""
-    return _TOLD.sub(_hide_told, redact(text))
+    text = _TOLD.sub(_hide_told, redact(text))
+    text = _PHRASE.sub(_hide_phrase, text)
+    return _RANDOM.sub(_hide_random, text)
 
 
 def refuse_text(text: str, policy: ScreenPolicy) -> str | None:
@@ -91,13 +94,32 @@ def drop_marks(facts: Mapping[str, Json]) -> dict[str, Json]:
 _HIDING = ("redact", "refuse")
 
 
+_KEYS = r"(?:api|access|secret|private)\s?key|secret|token"
+_PASSWORDS = (
+    r"pass(?:word|phrase|ord)|passwort|kennwort|contraseña|mot\s+de\s+passe|senha|palavra-passe|"
+    r"wachtwoord|lösenord|adgangskode|hasło|пароль"
+)
+_IS = r"(?:is|was|to|ist|lautet|es|est|é|è|är|er|jest)"
+_BETWEEN = (
+    r"(?:\s+(?!(?:is|ist|es|est)\b)[\w'’-]{1,30}){0,4}"
+    rf"(?:\s+{_IS}\s+(?:(?:now|jetzt|ahora)\s+)?|\s*[:：=]\s*)"
+)
 _TOLD = re.compile(
-    r"(?i)\b(?P<name>pass(?:word|phrase|code)|passwort|kennwort|contraseña|mot\s+de\s+passe|"
-    r"(?:api|access|secret|private)\s?key|secret|token|pin(?:\s+code)?)\b"
-    r"(?P<between>(?:\s+(?!(?:is|ist|es|est)\b)[\w'’-]{1,30}){0,4}"
-    r"\s+(?:is|was|to|ist|lautet|es|est)\s+(?:(?:now|jetzt|ahora)\s+)?[\"'“‘`]?)"
+    rf"(?i)\b(?P<name>{_PASSWORDS}|passcode|{_KEYS}|pin(?:\s+code)?)\b"
+    rf"(?P<between>{_BETWEEN}[\"'“‘`]?)"
     r"(?P<value>[^\s\"“”‘’`']{4,200})"
 )
+# `The password is correct horse battery staple`.
+_PHRASE = re.compile(
+    rf"(?i)\b(?P<before>(?:{_PASSWORDS})\b{_BETWEEN}[\"'“‘`]?)"
+    rf"(?P<value>(?:{re.escape(REDACTED)}|[^\W\d_]{{3,20}})(?:[ -][^\W\d_]{{3,20}}){{3,11}})"
+    r"(?=[\"'”’`.!]|\s*$)"
+)
+# A key without a verb before it: `the secret wJalrXUtnFEMI…`, `my API key, 9f8b7c…`.
+_RANDOM = re.compile(
+    rf"(?i)\b(?P<before>(?:{_KEYS})\b[\s,:(=]{{1,3}})(?P<value>[a-z0-9/+_]{{20,200}}=*)(?![\w-])"
+)
+_HEX = re.compile(r"(?i)[0-9a-f]{32,}")
 _PIN = re.compile(r"\d{4,8}")
 # How something is written or made, and lengths.
 _NO_VALUE = re.compile(
@@ -119,6 +141,35 @@ def _hide_told(found: re.Match[str]) -> str:
     if not is_secret or _NO_VALUE.match(value):
         return found[0]
     return f"{found['name']}{found['between']}{REDACTED}{found['value'][len(value) :]}"
+
+
+def _hide_phrase(found: re.Match[str]) -> str:
+    """Without the words of a sentence: `the password is stored encrypted on the server` tells no
+    password."""
+    words = found["value"].removeprefix(REDACTED).replace("-", " ").split()
+    # Names and nouns of a sentence: `ask Maria`, `siehe KeePass`.
+    is_sentence = any(
+        it in _SENTENCE_WORDS or it.endswith(_VERB_ENDS) or not it.islower() for it in words[1:]
+    )
+    return found[0] if is_sentence else f"{found['before']}{REDACTED}"
+
+
+def _hide_random(found: re.Match[str]) -> str:
+    value = found["value"]
+    cases = (str.isupper, str.islower, str.isdigit)
+    is_random = all(any(map(case, value)) for case in cases) or _HEX.fullmatch(value)
+    return f"{found['before']}{REDACTED}" if is_random else found[0]
+
+
+_SENTENCE_WORDS = (
+    VOCABULARY["light"]
+    | VOCABULARY["guards"]
+    | VOCABULARY["negations"]
+    | VOCABULARY["quantifiers"]
+    | VOCABULARY["prepositions"]
+    | {"characters", "letters", "digits", "words", "strong", "weak", "long", "short", "rules"}
+)
+_VERB_ENDS = ("ed", "ing", "ly", "ible", "able", "en")
 
 
 def _is_mixed(value: str) -> bool:

@@ -169,12 +169,28 @@ _STATUS = re.compile(
     r"|(?:task|all|everything|operation)\s+(?:is\s+)?(?:completed?|done|finished)\b.*)",
     _I,
 )
+_UNDO = re.compile(r"\s*(?:please )?undo(?: (?:that|this|it|the last(?: \w+)?))?\W*", _I)
+_NOTHING_TOLD = (
+    (_STATUS, "it is a status line"),
+    (_UNDO, "memory_undo takes something back, with the id that was told for it"),
+)
 _AUX = r"(?:do|does|did|is|are|am|was|were|can|could|should|would|will|has|have|had|may|might|must)"
 _QUESTION = re.compile(
     rf"\s*(?:(?:and|so|but|then)\s+)?(?:(?:what|who|whom|whose|where|why|how|which)\b(?:\W+\w+){{0,3}}?\W+{_AUX}\b"
     r"|(?:wer|wie|was|wo|wann|warum|welche[rs]?|où|quand|pourquoi|comment|quel(?:le)?|dónde|cuándo|cómo)\b.*\?"
     rf"|{_AUX}\s+(?:you|i|we|they|he|she|it|there|the|my|our|your|this|that)\b.*\?)",
     _I | re.DOTALL,
+)
+# `Never mind the last thing`, `always a pleasure`.
+_NO_COMMAND = re.compile(
+    r"\s*(?:never (?:mind|heard|been|seen|knew|ever)\b|never again\W*$|"
+    r"always (?:a|an|happy|nice|good|great|glad|been|was|is|has)\b|"
+    r"nie(?:mals)? (?:gehört|gesehen|wieder)\b|immer (?:gern|gerne|wieder|noch)\b|"
+    r"toujours (?:pas|un plaisir)\b|siempre (?:un placer|igual)\b)",
+    _I,
+)
+_NEVER_MIND = re.compile(
+    r"\s*(?:never mind\b|nevermind\b|schon gut\b|peu importe\b|no importa\b)", _I
 )
 _STANDING = re.compile(
     r"\s*(?:please\s+|bitte\s+)?(?:always|never|from now on|whenever|every time|in (?:the )?future|"
@@ -291,6 +307,8 @@ def read_standing(text: str) -> Standing | None:
 
 def is_instruction(sentence: str) -> bool:
     """Whether a sentence begins as an instruction for all that is asked later."""
+    if _NO_COMMAND.match(sentence):
+        return False
     patterns = (_STANDING, _FORMAT, _ALWAYS_UNSPACED)
     return any(it.match(sentence) for it in patterns) or _is_ever_command(sentence)
 
@@ -327,6 +345,8 @@ def split_sentences(text: str) -> list[str]:
 
 def _is_chat(text: str) -> bool:
     """Small talk, or several of it one after the other."""
+    if _CHAT.fullmatch(text):
+        return True
     parts = [it for it in re.split(r"[,;]\s*|\s+-\s+", text.strip(" .!…")) if it]
     return bool(parts) and all(_CHAT.fullmatch(it) or _TALK.fullmatch(it) for it in parts)
 
@@ -339,10 +359,10 @@ def _skip_reason(sentence: str) -> str | None:
     rest = sentence[opener.end() :].strip(" ,!.-") if opener else sentence
     if opener and (len(rest.split()) < 4 or _WISH.fullmatch(rest)):
         return "it is a greeting"
-    if _CHAT.fullmatch(rest) or _is_chat(rest):
+    if _NEVER_MIND.match(rest) or _is_chat(rest):
         return "it is small talk"
-    if _STATUS.fullmatch(rest):
-        return "it is a status line"
+    if why := next((why for it, why in _NOTHING_TOLD if it.fullmatch(rest)), None):
+        return why
     if rest.endswith(("?", "？")) or _QUESTION.match(rest):
         return "it is a question"
     if _HYPOTHESIS.match(rest):

@@ -201,7 +201,7 @@ class AskTools:
                 )
                 ended.append(AskOutcome(out, summary))
         if not ended:
-            return [_skip("no memory of yours says just that", asked.forgotten), *left]
+            return [_find_nothing(asked.forgotten), *left]
         return [*ended, *left]
 
 
@@ -309,6 +309,12 @@ def _leave(memory: Memory) -> AskOutcome:
     return AskOutcome(
         out, f"Not forgotten, {reason}: {text} (memory_delete {memory.id} removes it)"
     )
+
+
+def _find_nothing(what: str) -> AskOutcome:
+    reason = "no memory of yours says just that"
+    out = AskMemoryOutcome(id=None, event=MemoryEvent.NONE, reason=reason)
+    return AskOutcome(out, f"Nothing forgotten, {reason}: {truncate_preview(what, PREVIEW_CHARS)}")
 
 
 def _skip(reason: str, text: str = "") -> AskOutcome:

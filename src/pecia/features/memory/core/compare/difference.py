@@ -18,7 +18,7 @@ from pecia.features.memory.core.compare.statement import (
     are_synonyms,
     stem,
 )
-from pecia.features.memory.core.compare.vocabulary import VOCABULARY
+from pecia.features.memory.core.compare.vocabulary import LINES, VOCABULARY
 
 DETERMINERS = frozenset(("the", "a", "an", "our", "my"))
 # `Mila born in 2019` and `Mila's birth year is 2019`.
@@ -62,6 +62,11 @@ _PLURALS = {
     )
 }
 _NO_NOUNS = VOCABULARY["verbs"] | VOCABULARY["prepositions"] | GUARDS | QUANTIFIERS | NEGATIONS
+_APART = [
+    (frozenset(left.split()), frozenset(right.split()))
+    for left, _, right in (line.partition(" : ") for line in LINES["apart"])
+]
+_WEEKDAYS = {word: day for day, line in enumerate(LINES["weekdays"]) for word in line.split()}
 # What is left of two forms of one word behind what they share.
 _INFLECTION = re.compile(r"|e|s|es|y|ies|ied|d|en|n|[a-z]?ed|[a-z]?ing")
 
@@ -73,6 +78,27 @@ def are_different(one: Statement, other: Statement) -> bool:
         or _differ_in_number(other, one)
         or _differ_in_person(one, other)
         or _swaps_word(one, other)
+        or _differ_in_day(one, other)
+        or _says_apart(one, other)
+        or _says_apart(other, one)
+    )
+
+
+def _differ_in_day(one: Statement, other: Statement) -> bool:
+    """Whether each has a day of the week that the other has not."""
+    mine, theirs = (
+        {_WEEKDAYS[word] for word in it.words if word in _WEEKDAYS} for it in (one, other)
+    )
+    return bool(mine - theirs) and bool(theirs - mine)
+
+
+def _says_apart(one: Statement, other: Statement) -> bool:
+    """Whether they have related words that say two things: what is limited is not allowed."""
+    return any(
+        not left.isdisjoint(one.words)
+        and not right.isdisjoint(other.words)
+        and right.isdisjoint(one.words)
+        for left, right in _APART
     )
 
 

@@ -7,6 +7,7 @@ It is used to compare two wordings and for nothing else: what is stored and show
 import re
 from functools import lru_cache
 
+from pecia.features.memory.core.compare.figures import rewrite_figures
 from pecia.features.memory.core.compare.vocabulary import LINES
 
 _SHORT_NOT = re.compile(r"(?<=[a-z])n['’]t\b", re.IGNORECASE)
@@ -21,6 +22,12 @@ _SHORT_VERBS = (
 _IS_ON = re.compile(r"\b(?:is|are) on(?=\s*(?:$|[.,]|for everyone|for all|by default))")
 _IS_OFF = re.compile(
     r"\b(?:is|are) off(?=\s*(?:$|[.,]|for everyone|for all|by default|in |during ))"
+)
+# `They delete comments on their own`: not those of their own.
+_ALONE = re.compile(
+    r"\bon (?:my|your|his|her|its|our|their) own"
+    r"(?=\s*(?:$|[.,;!]|(?:on|in|at|every|for|since|with|and|but)\b))",
+    re.IGNORECASE,
 )
 _DISLIKES = re.compile(r"\bdislikes?\b", re.IGNORECASE)
 
@@ -44,12 +51,13 @@ _WAYS = re.compile(
 @lru_cache(4096)
 def rewrite(text: str) -> str:
     """The text in plain words."""
-    text = text.replace("’", "'")
+    text = rewrite_figures(text.replace("’", "'"))
     text = _WAYS.sub(_to_plain, text)
     text = _SHORT_NOT.sub(" not", text)
     for short, whole in _SHORT_VERBS:
         text = short.sub(whole, text)
     text = _IS_OFF.sub("disabled", _IS_ON.sub("enabled", text))
+    text = _ALONE.sub("alone", text)
     text = _DISLIKES.sub("not like", text)
     # What one rewrite made may be the beginning of another's.
     return _WAYS.sub(_to_plain, text)

@@ -30,6 +30,7 @@ from pecia.features.memory.core.compare.statement import (
 )
 from pecia.features.memory.core.compare.tense import is_auxiliary, past_verbs, tenses_agree
 from pecia.features.memory.core.compare.vocabulary import LINES, VOCABULARY
+from pecia.features.memory.core.compare.voice import keep_agents
 
 # Fewer words that count say too little to be compared.
 MIN_WORDS = 2
@@ -130,6 +131,7 @@ def _may_be_one(one: Statement, other: Statement) -> bool:
         _agrees(one, other)
         and tenses_agree(one, other)
         and _keeps_roles(one, other)
+        and keep_agents(one, other)
         and not are_different(one, other)
         and not _tells_otherwise(one, other)
     )
@@ -139,7 +141,7 @@ def _agrees(one: Statement, other: Statement) -> bool:
     """Whether nothing that tells facts apart differs."""
     return (
         one.negations == other.negations
-        and _unify(one.quantifiers) == _unify(other.quantifiers)
+        and _count_quantifiers(one, other) == _count_quantifiers(other, one)
         and _guards(one) == _guards(other)
         and one.exact <= other.written
         and other.exact <= one.written
@@ -151,6 +153,16 @@ def _guards(it: Statement) -> Counter[str]:
     """Without the auxiliaries of a verb: its tense is compared."""
     spent = (word for place, word in enumerate(it.words) if is_auxiliary(it.words, place))
     return it.guards - Counter(spent)
+
+
+def _count_quantifiers(it: Statement, other: Statement) -> dict[str, int]:
+    """Without the `any` of `I do not eat any meat`, which says no more than `I eat no meat`."""
+    found = _unify(it.quantifiers)
+    behind = next((b for a, b in pairwise(it.words) if a == "any"), None)
+    is_led = any(b == behind and a in DETERMINERS for a, b in pairwise(other.words))
+    if it.negations and found.get("any") == 1 and not is_led:
+        del found["any"]
+    return found
 
 
 def _unify(found: dict[str, int]) -> dict[str, int]:

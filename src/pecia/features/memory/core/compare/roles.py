@@ -9,6 +9,7 @@ agree if they share one. Any other order is another fact: `A before B` is not `B
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pecia.features.memory.core.compare.statement import (
     GUARDS,
@@ -20,6 +21,7 @@ from pecia.features.memory.core.compare.statement import (
     stem,
 )
 from pecia.features.memory.core.compare.vocabulary import VOCABULARY
+from pecia.features.memory.core.compare.voice import BELONGS
 
 # They say when, and `_agrees` counts them; as verbs they have no place of their own.
 _TENSES = frozenset(("was", "were", "had"))
@@ -34,9 +36,17 @@ _DEFINITE = frozenset(
 _EACH = frozenset(("every", "each", "this", "next", "last"))
 _TIMES = VOCABULARY["times"] | VOCABULARY["months"]
 _MOMENTS = _TIMES | {f"{it}s" for it in VOCABULARY["times"]} | _EACH
-_PLACING = frozenset(("in", "on", "at", "during", "im", "am", "auf", "bei", "en", "dans", "chez"))
+_PLACING = frozenset(
+    ("in", "on", "at", "during", "im", "am", "um", "auf", "bei", "en", "dans", "chez")
+)
 # Generic subjects: `somebody reads the gauge` says no more than `the gauge is read`.
 _ANYBODY = frozenset(("we", "you", "i", "somebody", "someone", "people", "they"))
+_FOREIGN_LEADS = frozenset(
+    (
+        *("der", "die", "das", "mein", "meine", "unser", "unsere"),
+        *("el", "la", "los", "las", "mi", "nuestro", "nuestra"),
+    )
+)
 _JOINED = frozenset(("and", "or", "but", "while", "und", "oder", "y", "o", "et", "ou"))
 _NEEDED = frozenset(("need", "needed", "require", "required", "necessary"))
 # They would come to stand before another word.
@@ -87,7 +97,8 @@ def _tokens(it: Statement) -> list[_Token]:
             led = True
         counts = word not in LIGHT or word in it.anchors or word in _CONJUNCTIONS
         if counts and word not in _TENSES:
-            binds = word in QUANTIFIERS or word in NEGATIONS or word in GUARDS
+            # `May` is a month where it has its capital.
+            binds = word in QUANTIFIERS | NEGATIONS | GUARDS and word not in it.anchors
             found.append(_Token(stem(_SAME.get(word, word)), place, led and not binds, binds))
             led = led and binds
     return _genitives(it, found)
@@ -274,9 +285,30 @@ def _orders(it: Statement, other: Statement, tokens: Sequence[_Token]) -> Iterat
     subject = next((n for n, word in enumerate(it.words) if word in _ANYBODY), None)
     if subject is not None and COPULAS & {*other.words}:
         yield from _passive(it, tokens, subject)
-    if it.words[0] in _PLACING and len(tokens) == 2:
+    if it.words[0] in _PLACING and other.words[0] not in _PLACING and _puts_verb_first(it, tokens):
         # German and Spanish put the verb before who does it.
-        yield [tokens[1], tokens[0]]
+        yield [*tokens[1:], tokens[0]]
+    yield from _owner_first(it, tokens)
+
+
+def _owner_first(it: Statement, tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
+    """`The module belongs to Marta` and `the owner of the module is Marta` in the order of `Marta
+    owns the module`."""
+    for place, (word, behind) in enumerate(pairwise(it.words)):
+        if word in BELONGS and behind == "to":
+            verb = [at for at in tokens if at.place == place]
+            owner = [at for at in tokens if at.place > place]
+            yield [*owner, *verb, *(at for at in tokens if at.place < place)]
+        elif behind == "of" and place < 2 and word.endswith(("er", "or")):
+            yield from _doer_first(it, tokens, place + 1)
+
+
+def _puts_verb_first(it: Statement, tokens: Sequence[_Token]) -> bool:
+    """`In Leipzig wohnt meine Schwester`."""
+    if len(tokens) < 3:
+        return len(tokens) == 2
+    behind = it.words[tokens[0].place + 1 : tokens[0].place + 2]
+    return bool(behind) and behind[0] in _FOREIGN_LEADS
 
 
 def _is_doer(it: Statement, of: int) -> bool:
@@ -287,6 +319,14 @@ def _is_doer(it: Statement, of: int) -> bool:
         and it.words[of - 2] in ("the", "a", "an")
         and it.words[of - 3] in COPULAS
     )
+
+
+def _doer_first(it: Statement, tokens: Sequence[_Token], of: int) -> Iterator[list[_Token]]:
+    """`The owner of the module is Marta` in the order of `Marta owns the module`."""
+    end = _phrase_end(it, of + 1)
+    if end < len(it.words) and it.words[end] in COPULAS and _is_identity(it, end):
+        doer = [at for at in tokens if at.place > end]
+        yield [*doer, *sorted((at for at in tokens if at.place < end), key=lambda at: at.place)]
 
 
 def _turn(tokens: Sequence[_Token], place: int) -> list[_Token]:

@@ -7,7 +7,15 @@ finishes`. A noun made of a verb has none: `the founder` founded.
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from pecia.features.memory.core.compare.statement import LIGHT, Statement, same_word, stem
+from pecia.features.memory.core.compare.statement import (
+    GUARDS,
+    LIGHT,
+    NEGATIONS,
+    QUANTIFIERS,
+    Statement,
+    same_word,
+    stem,
+)
 from pecia.features.memory.core.compare.vocabulary import VOCABULARY
 
 Tense: TypeAlias = Literal["past", "present", "future"]
@@ -21,6 +29,9 @@ _BETWEEN = frozenset(("not", "never", "always", "also", "usually", "just", "alre
 _NOUN_LEADS = frozenset(
     ("the", "a", "an", "my", "our", "your", "his", "her", "its", "their", "of", "this", "that")
 )
+_WAS = frozenset(("was", "were", "been"))
+_DOERS, _DONE = VOCABULARY["doers"], VOCABULARY["done_by"]
+_NO_DOERS = GUARDS | QUANTIFIERS | NEGATIONS | VOCABULARY["prepositions"] | VOCABULARY["times"]
 _NOUN_ENDS = ("er", "or", "ion", "ment", "ing", "al", "age")
 AUXILIARIES = frozenset(("was", "were", "had", "will"))
 
@@ -31,9 +42,19 @@ def tenses_agree(one: Statement, other: Statement) -> bool:
         for again, then in theirs.items():
             if tense != then and same_word(verb, again):
                 return False
+    if _is_over(one) is not _is_over(other):
+        return False
     if _has_german_past(one, other) or _has_german_past(other, one):
         return False
     return _can_agrees(one, other, theirs) and _can_agrees(other, one, mine)
+
+
+def _is_over(it: Statement) -> bool:
+    """`Ann used to live in Rome`; not what is used to do something."""
+    return any(
+        (word, behind) == ("used", "to") and before not in _IS | AUXILIARIES
+        for before, word, behind in zip(it.words, it.words[1:], it.words[2:], strict=False)
+    )
 
 
 def _has_german_past(one: Statement, other: Statement) -> bool:
@@ -71,13 +92,15 @@ def past_verbs(it: Statement) -> frozenset[str]:
 
 def _tense(words: Sequence[str], place: int) -> Tense | None:
     word = words[place]
+    if is_doer(word) and (tense := _tense_of_doer(words, place)) is not None:
+        return tense
     lead = place - 1
     while lead >= 0 and words[lead] in _BETWEEN:
         lead -= 1
     before = words[lead] if lead >= 0 else ""
     if before in _WILL:
         return "future"
-    if _is_past(word):
+    if is_past_form(word):
         # `Is written`, `was written`, `has written`, `wrote`.
         return "present" if before in _IS else "past"
     if before == "did":
@@ -89,6 +112,23 @@ def _tense(words: Sequence[str], place: int) -> Tense | None:
     return "present"
 
 
+def is_doer(word: str) -> bool:
+    """Whether a word may be a noun for who does something."""
+    ends = len(word) > 4 and word.endswith(("er", "or"))
+    return word in _DOERS or (ends and word not in _NO_DOERS)
+
+
+def _tense_of_doer(words: Sequence[str], place: int) -> Tense | None:
+    """Of a noun for who does something: that of `is the manager`; who is the author has written."""
+    if words[place] in _DONE:
+        return "past"
+    if not _WILL.isdisjoint(words):
+        return "future"
+    if not _WAS.isdisjoint(words):
+        return "past"
+    return None if _IS.isdisjoint(words) else "present"
+
+
 def is_auxiliary(words: Sequence[str], place: int) -> bool:
     """Whether the word there only gives its tense to the verb that follows."""
     if words[place] not in AUXILIARIES:
@@ -96,8 +136,8 @@ def is_auxiliary(words: Sequence[str], place: int) -> bool:
     behind = next((it for it in words[place + 1 :] if it not in _BETWEEN), "")
     if words[place] == "will":
         return behind.isalpha() and len(behind) > 2 and behind not in LIGHT
-    return _is_past(behind)
+    return is_past_form(behind)
 
 
-def _is_past(word: str) -> bool:
+def is_past_form(word: str) -> bool:
     return word in _PASTS or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))
