@@ -57,6 +57,16 @@ SELECT key, etag FROM kernel.file WHERE tenant_id = %(tenant_id)s AND source_id 
 SELECT key FROM kernel.file
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s::text[]);
 
+-- name: drop_stale_rows
+-- Rows at the places of files that move there, and that no file moves from: what the lake read of an earlier file.
+DELETE FROM kernel.file
+ WHERE tenant_id = COALESCE(kernel.tenant(), %(tenant_id)s) AND source_id = %(source_id)s
+   AND key = ANY (%(new)s::text[]) AND key <> ALL (%(old)s::text[]);
+
+-- name: row_title
+SELECT title FROM kernel.file
+ WHERE tenant_id = COALESCE(kernel.tenant(), %(tenant_id)s) AND source_id = %(source_id)s AND key = %(key)s;
+
 -- name: indexed_now
 UPDATE kernel.source SET last_indexed_at = now() WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s;
 

@@ -18,6 +18,7 @@ from uuid import UUID
 import anyio
 from anyio.to_thread import run_sync
 
+from pecia.features.wiki.catalog_rows import move_rows, remove_row
 from pecia.features.wiki.core.document import decode_utf8, document_facts
 from pecia.features.wiki.core.names import split_extension
 from pecia.features.wiki.core.summary import EditSummary
@@ -291,11 +292,10 @@ class SpaceWrite:
 
     async def _apply_move(self, move: StagedMove) -> None:
         place, tenant_id = self.scope.location, self.scope.tenant_id
-        await run_sync(disk.move, self.scope.root, move.old, move.new)
+        await move_rows(self.tx, place, move.documents, tenant_id)
         for old, new in move.documents:
-            key, to = place.key(old), place.key(new)
-            await texts.move(self.tx, place.source_id, key, to, tenant_id=tenant_id)
             await self._rows.move(old, new)
+        await run_sync(disk.move, self.scope.root, move.old, move.new)
 
     async def _apply_files(self, files: Mapping[str, tuple[bytes | None, bytes | None]]) -> None:
         """Change files, on disk and in the store; each with its new bytes and those before.
@@ -320,7 +320,7 @@ class SpaceWrite:
         for path, (body, was) in files.items():
             if body is None and was is not None:
                 await run_sync(disk.remove_known, root, path, was)
-                await self._remove_text(path)
+                await remove_row(self.tx, self.scope.location, path, self.scope.tenant_id)
 
     async def _put(self, parsed: Mapping[str, ParsedBody]) -> None:
         """Store the texts of documents that were written, in few statements."""
@@ -352,15 +352,6 @@ class SpaceWrite:
             if (path, body) in self._parsed:
                 return self._parsed.pop((path, body))
         return await parse_body(self.scope.location, path, body)
-
-    async def _remove_text(self, path: str) -> None:
-        place, tenant_id = self.scope.location, self.scope.tenant_id
-        try:
-            await texts.remove(self.tx, place.source_id, place.key(path), tenant_id=tenant_id)
-        except NotFound:
-            # A file that is no document may not have been read by the lake yet.
-            if split_extension(path)[1]:
-                raise
 
     @property
     def _rows(self) -> LiveRows:
