@@ -1,6 +1,6 @@
 """What a text says for itself: do the words of a query stand together in it, and where. Pure."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -69,16 +69,36 @@ def measure_evidence(
 
     An alias in the reading stands for its term.
     """
-    if not asked:
-        return Evidence()
-    title, headings, body = read_terms(reading, aliases)
-    places = _term_positions(body, asked)
+    return weigh_terms(locate_terms(reading, asked, aliases), asked) if asked else Evidence()
+
+
+class LocatedTerms(NamedTuple):
+    """The terms of a candidate's title and headings, and where those that are asked for stand in
+    its text.
+    """
+
+    title: frozenset[str]
+    headings: frozenset[str]
+    places: Mapping[str, Sequence[int]]
+
+    def __contains__(self, term: object) -> bool:
+        return term in self.places or term in self.title or term in self.headings
+
+
+def locate_terms(
+    reading: CandidateText, asked: Sequence[str], aliases: Mapping[str, str] = NO_ALIASES
+) -> LocatedTerms:
+    title, headings, text = _read_terms(reading, aliases)
+    return LocatedTerms(title, headings, _term_positions(text, asked))
+
+
+def weigh_terms(found: LocatedTerms, asked: Sequence[str]) -> Evidence:
     return Evidence(
-        coverage=_share(asked, places.keys() | title | headings),
-        proximity=_proximity(places, asked),
-        phrase=_longest_run(places, asked),
-        title=_share(asked, title),
-        headings=_share(asked, headings),
+        coverage=_share(asked, found),
+        proximity=_proximity(found.places, asked),
+        phrase=_longest_run(found.places, asked),
+        title=_share(asked, found.title),
+        headings=_share(asked, found.headings),
     )
 
 
@@ -89,12 +109,8 @@ class CandidateTerms(NamedTuple):
     headings: frozenset[str]
     text: Sequence[str]
 
-    @property
-    def all(self) -> frozenset[str]:
-        return self.title.union(self.headings, self.text)
 
-
-def read_terms(reading: CandidateText, aliases: Mapping[str, str]) -> CandidateTerms:
+def _read_terms(reading: CandidateText, aliases: Mapping[str, str]) -> CandidateTerms:
     """The terms of a candidate, with those that aliases stand for."""
     found = _tokenize_fields(reading.title, reading.headings, reading.text, reading.language)
     if not aliases:
@@ -119,7 +135,7 @@ def _term_positions(body: Sequence[str], asked: Sequence[str]) -> dict[str, list
     return places
 
 
-def _share(asked: Sequence[str], held: Collection[str]) -> float:
+def _share(asked: Sequence[str], held: Container[str]) -> float:
     return sum(it in held for it in asked) / len(asked)
 
 

@@ -20,8 +20,8 @@ from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.search.evidence import (
     NO_ALIASES,
     CandidateText,
-    measure_evidence,
-    read_terms,
+    locate_terms,
+    weigh_terms,
 )
 
 # Where the best match is below this, nothing found answers: chosen for the best F1 of abstention on
@@ -155,11 +155,11 @@ def estimate_match(
     if not terms:
         return _sigmoid(weights.bias + weights.cosine * (cosine or 0.0))
     idf = {it: rarity.get(it, 1.0) for it in terms}
-    held = read_terms(reading, aliases).all
+    held = locate_terms(reading, terms, aliases)
     found = sum(value for term, value in idf.items() if term in held)
     missing = max((value for term, value in idf.items() if term not in held), default=0.0)
     coverage = found / (sum(idf.values()) or 1.0)
-    evidence = measure_evidence(reading, terms, aliases)
+    evidence = weigh_terms(held, terms)
     usual = (
         weights.bias
         + weights.coverage * coverage
