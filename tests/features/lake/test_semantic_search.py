@@ -208,3 +208,15 @@ async def test_an_index_that_is_not_there_yet_is_told(lake: Lake) -> None:
     assert (await lake.search("physician", mode="lexical"))["degraded"] == [building]
     found = await lake.search(PARAPHRASE)
     assert (keys(found), found["degraded"]) == (["visit.md"], [building])
+
+
+async def test_without_a_keyword_index_no_word_is_said_to_stand_nowhere(lake: Lake) -> None:
+    house = lake.house
+    lake.write({"visit.md": PHYSICIAN})
+    await house.call(house.ana, "crawl_source", source_id="docs")
+    await run_until_idle(house.app.store, house.app.jobs)
+    await embed(house)
+    found = await lake.search("physician patients")
+    assert [it["key"] for it in found["hits"]] == ["visit.md"]
+    assert any("index is being built" in it for it in found["degraded"])
+    assert found["absent"] == []

@@ -191,6 +191,9 @@ class Corpus:
             return None
 
         def count(index: KeywordIndex) -> _QueryTerms:
+            if index.cursor() is None:
+                # What it holds says nothing of what is there.
+                return NO_TERMS
             return _QueryTerms(index.rarity(query, visible), index.absent_words(query, visible))
 
         return self.reader_cache.submit(caller.tenant_id, count)
