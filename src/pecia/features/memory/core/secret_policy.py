@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from pecia.features.memory.core.compare.vocabulary import VOCABULARY
 from pecia.features.memory.core.personal_data import find_personal_data, hide_personal_data
 from pecia.kernel.errors import Json, Unprocessable
 from pecia.kernel.redaction import REDACTED, redact, redact_value
@@ -149,7 +149,7 @@ def _hide_phrase(found: re.Match[str]) -> str:
     words = found["value"].removeprefix(REDACTED).replace("-", " ").split()
     # Names and nouns of a sentence: `ask Maria`, `siehe KeePass`.
     is_sentence = any(
-        it in _SENTENCE_WORDS or it.endswith(_VERB_ENDS) or not it.islower() for it in words[1:]
+        it in _sentence_words() or it.endswith(_VERB_ENDS) or not it.islower() for it in words[1:]
     )
     return found[0] if is_sentence else f"{found['before']}{REDACTED}"
 
@@ -161,14 +161,18 @@ def _hide_random(found: re.Match[str]) -> str:
     return f"{found['before']}{REDACTED}" if is_random else found[0]
 
 
-_SENTENCE_WORDS = (
-    VOCABULARY["light"]
-    | VOCABULARY["guards"]
-    | VOCABULARY["negations"]
-    | VOCABULARY["quantifiers"]
-    | VOCABULARY["prepositions"]
-    | {"characters", "letters", "digits", "words", "strong", "weak", "long", "short", "rules"}
-)
+@lru_cache(1)
+def _sentence_words() -> frozenset[str]:
+    # Lazy import: every command reads the settings, and with them this module.
+    from pecia.features.memory.core.compare.vocabulary import VOCABULARY
+
+    return frozenset[str]().union(
+        *(VOCABULARY[it] for it in _SENTENCE_SECTIONS),
+        ("characters", "letters", "digits", "words", "strong", "weak", "long", "short", "rules"),
+    )
+
+
+_SENTENCE_SECTIONS = ("light", "guards", "negations", "quantifiers", "prepositions")
 _VERB_ENDS = ("ed", "ing", "ly", "ible", "able", "en")
 
 
