@@ -60,6 +60,19 @@ async def test_a_preference_inside_a_request_stands_and_a_wish_does_not(
 
 
 @pytest.mark.anyio
+async def test_standing_instructions_that_are_not_shown_are_counted(memories: Memories) -> None:
+    rules = ("lock the shed", "oil the chain", "sweep the yard", "feed the hens", "air the cellar")
+    more = ("close the gate", "count the eggs")
+    await memories.remember(memories.bo, *(f"Always {it} in the evening." for it in rules + more))
+    query = "What is to be done in the evening?"
+    found = await memories.call(memories.bo, "cipher_memory_search", query=query)
+    assert len(found["standing"]) == len(rules)
+    assert found["standing_left_out"] == len(more)
+    answer = await memories.call(memories.bo, "ask_cipher", message=query)
+    assert "2 more hold: memory_list has them all." in answer["response"]
+
+
+@pytest.mark.anyio
 async def test_one_instruction_and_one_preference_take_the_place_of_hits(
     memories: Memories,
 ) -> None:

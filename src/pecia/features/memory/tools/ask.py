@@ -91,6 +91,7 @@ class RecalledMemories:
 
     standing: list[RankedMemory]
     hits: list[RankedMemory]
+    standing_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,17 +148,19 @@ class AskTools:
         """Standing instructions, and the best memories, the user's own and the team's."""
         hits: list[RankedMemory] = []
         standing: list[RankedMemory] = []
+        left_out = 0
         for kind in kinds_of(here.settings):
             wanted = SearchWish(kind, MAX_HITS, MIN_SIMILARITY)
             query = [message[:MAX_QUERY_CHARS]]
             sought = await self.recall.retrieve(call, here, query, wanted)
             standing += sought.standing
+            left_out += sought.standing_left_out
             hits += sought.hits
         first = {it.memory.id for it in standing}
         hits = [it for it in hits if it.memory.id not in first]
         hits = sorted(hits, key=lambda it: -it.similarity)[:MAX_HITS]
         call.record_returned(SOURCE, [it.memory.key for it in (*standing, *hits)])
-        return RecalledMemories(standing, hits)
+        return RecalledMemories(standing, hits, left_out)
 
     async def _remember(self, call: Call, here: MemoryScope, ask: AskInput) -> list[AskOutcome]:
         """Store what of the message is worth it. A failure is reported and does not fail the
@@ -251,6 +254,7 @@ def _build_prompt(message: str, found: RecalledMemories, outcome: str) -> str:
 
     prompt = {
         "standingInstructions": to_json(found.standing),
+        "standingInstructionsLeftOut": found.standing_left_out,
         "memories": to_json(found.hits),
         "message": message,
         "whatWasKept": outcome,
@@ -264,6 +268,8 @@ def _answer_without_model(found: RecalledMemories) -> str:
     if found.standing:
         lines.append("Standing instructions:")
         lines += [f"- {it.memory.text}" for it in found.standing]
+    if found.standing_left_out:
+        lines.append(f"{found.standing_left_out} more hold: memory_list has them all.")
     if found.hits:
         lines.append("Matching memories:")
         lines += [f"- {it.memory.text} ({it.memory.said_at:%Y-%m-%d})" for it in found.hits]

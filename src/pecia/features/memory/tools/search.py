@@ -146,6 +146,10 @@ class MemorySearchOut(Output):
     standing: list[MemorySearchHit] = Field(
         description="Standing instructions and preferences, those that fit the query best first."
     )
+    standing_left_out: int = Field(
+        default=0,
+        description="How many more of the newest hundred hold; memory_list has them all.",
+    )
     metadata: MemorySearchStats
     timestamp: str
 
@@ -171,6 +175,7 @@ class MemorySearchResult:
     search_ms: float
     embedding_ms: float
     standing: list[RankedMemory] = field(default_factory=list[RankedMemory])
+    standing_left_out: int = 0
     is_partial: bool = False
     """Whether there are memories that no index holds yet and nothing scanned."""
 
@@ -221,6 +226,7 @@ class MemorySearchTool:
             query=ask.query,
             results=results,
             standing=[search_hit_out(it, with_facts=False) for it in sought.standing],
+            standing_left_out=sought.standing_left_out,
             metadata=_search_stats(sought, refined),
             timestamp=format_now(),
         )
@@ -289,7 +295,8 @@ class MemorySearchTool:
             meaning,
             _elapsed_ms(started, done),
             meaning.took_ms,
-            standing,
+            standing[:MAX_STANDING_SHOWN],
+            len(standing[MAX_STANDING_SHOWN:]),
             is_partial,
         )
 
@@ -305,7 +312,7 @@ class MemorySearchTool:
             return []
         question = MemoryQuery(*asked, wanted.limit)
         found = await self.retriever.find_standing(tx, question, meaning)
-        return [it for it in found if here.admits(it.memory)][:MAX_STANDING_SHOWN]
+        return [it for it in found if here.admits(it.memory)]
 
 
 def with_standing(
