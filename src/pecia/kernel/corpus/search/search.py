@@ -305,8 +305,8 @@ def _rank(
     """
     chosen = found.pool.top(fused, RERANK_DEPTH)
     # The pages of a named file need not hold its name.
-    is_named = bool(found.pool.by_file)
-    matches = estimator.estimate(texts) if estimator and not is_named else NO_MATCHES
+    does_count = plan.ask.rerank and not found.pool.by_file
+    matches = estimator.estimate(texts) if estimator and does_count else NO_MATCHES
     if not plan.ask.rerank:
         ranked = keep_fused_order(chosen, texts)
     elif found.cosines:
