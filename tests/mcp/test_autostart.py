@@ -107,8 +107,10 @@ async def test_outside_of_projects_the_home_space_is_served_and_gets_the_reposit
     env = {name: value for name, value in around(project.parent).items() if name != "PECIA_PORT"}
     words = ("--config", "mine.yml", "mcp")
     done = await pecia(*words, frames=[HELLO, READY, LIST], cwd=project.parent, env=env)
-    listed = heard(done)[1]["result"]["tools"]
-    assert "read_document" in [it["name"] for it in listed], done.stderr
+    # Among notifications, which may come before it.
+    (listed,) = (it for it in heard(done) if it.get("id") == LIST["id"])
+    assert "result" in listed, (listed, done.stderr)
+    assert "read_document" in [it["name"] for it in listed["result"]["tools"]], done.stderr
     assert (project / ".git" / "HEAD").read_text(encoding="utf-8") == "ref: refs/heads/main\n"
     told = f"made a git repository in {project}, branch main, since git.autoInit is on\n"
     assert told in (project / ".pecia" / LOG).read_text(encoding="utf-8")

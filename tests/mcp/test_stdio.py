@@ -359,7 +359,7 @@ async def test_a_toolset_that_is_not_served_is_told_at_the_start(
 async def test_a_room_read_only_is_a_toolset(served: Served, tmp_path: Path) -> None:
     words = ["mcp", *at(served), "--toolset", "lake", "--readonly"]
     done = await pecia(*words, frames=[HELLO, READY, LIST], cwd=tmp_path)
-    listed = heard(done)[1]["result"]["tools"]
+    (listed,) = (it["result"]["tools"] for it in heard(done) if it.get("id") == LIST["id"])
     assert "list_files" in [it["name"] for it in listed]
 
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, LiteralString, TypeAlias, TypeVar
+from typing import Any, Final, LiteralString, TypeAlias, TypeVar
 
 import anyio
 import orjson
@@ -116,6 +116,9 @@ class Transaction:
             await cursor.executemany(sql, rows)
 
 
+_SILENT: Final = logging.NullHandler()
+
+
 class Store:
     """Two pools: one for callers, under row-level security, and one for the system."""
 
@@ -130,6 +133,8 @@ class Store:
         # A pool warns of every connection that it finds closed, on the user's screen. As the
         # database stops that is all of them; what a call lost, the call itself says.
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+        # Where no log is configured, as in a command, Python prints the driver's warnings.
+        logging.getLogger("psycopg").addHandler(_SILENT)
         await self._app.open()
         await self._system.open()
 
