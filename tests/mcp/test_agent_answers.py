@@ -92,6 +92,23 @@ async def test_a_title_is_said_once(shore: ServedLake) -> None:
         assert "\n…\n".join(body[start:end].strip() for start, end in hit["spans"]) == hit["text"]
 
 
+async def test_text_is_shown_rather_than_the_frontmatter_above_it(
+    served: Served, tmp_path: Path
+) -> None:
+    head = "---\ntitle: Stolen bike\nowner: the fleet lead\ndescription: Stolen bikes.\n---\n\n"
+    body = "# Stolen bike\n\nA stolen bike is reported to the police within 24 hours.\n\n" * 8
+    lake = await filled(served, tmp_path / "docs", {"stolen.md": head + body})
+    for words, is_head in (("stolen bike", False), ("fleet lead", True)):
+        [hit] = (await ask(lake.served.talk, "search_content", query=words))["structuredContent"][
+            "hits"
+        ]
+        assert ("owner: the fleet lead" in hit["text"]) == is_head, words
+        assert (head + body)[slice(*hit["spans"][0])].strip() == hit["text"]
+        reference = await ask(lake.served.talk, "search_content", "/mcp/lake", query=words)
+        first = reference["structuredContent"]["hits"][0]
+        assert ("owner" in first["snippet"]) == is_head, words
+
+
 async def test_the_endpoint_of_the_reference_answers_in_its_shape(shore: ServedLake) -> None:
     answer = await ask(shore.served.talk, "search_content", "/mcp/lake", query="spoke wobble")
     assert json.loads(answer["content"][0]["text"]) == answer["structuredContent"]

@@ -19,6 +19,7 @@ from pecia.kernel.corpus.provenance import Provenance
 from pecia.kernel.corpus.search.excerpt import trim_to_words
 from pecia.kernel.corpus.search.hydrate import HydratedChunk, SearchHit
 from pecia.kernel.errors import Json
+from pecia.kernel.text.markdown.frontmatter import find_body_start
 from pecia.kernel.text.span import Span, split_lines
 from pecia.kernel.text.tokens import estimate_tokens
 from pecia.kernel.tool.model import Output, TextContent, ToolResult
@@ -282,7 +283,7 @@ def _cut(excerpt: Excerpt, limit: int) -> Span:
     after = min(inner.end - kept.end, spare - min(kept.start - inner.start, spare // 3))
     before = min(kept.start - inner.start, spare - after)
     grown = Span(kept.start - before, kept.end + after)
-    trimmed = _trim_to_sentences(text, grown, kept)
+    trimmed = _drop_last_headings(text, _trim_to_sentences(text, grown, kept), kept.end)
     return Span(start + trimmed.start, start + trimmed.end)
 
 
@@ -315,6 +316,14 @@ def _trim_to_sentences(text: str, span: Span, kept: Span) -> Span:
         row = _row_start(text, end)
         end = row if kept.start < row < end else ends[-1].start() if ends else end
     return trim_to_words(text, Span(start, end), Span(min(kept.start, end), min(kept.start, end)))
+
+
+def _drop_last_headings(text: str, span: Span, kept: int) -> Span:
+    """The span without headings and list markers at its end whose text is cut off; `kept` stays."""
+    end = span.end
+    while found := _LAST_HEADING.search(text, max(kept, span.start), end):
+        end = found.start()
+    return Span(span.start, end)
 
 
 def _row_start(text: str, at: int) -> int:
@@ -561,12 +570,14 @@ def _excerpt(hit: SearchHit, taken: Sequence[Span]) -> Excerpt:
     start = max([window.span.start, *(by.end for by in taken if by.end <= it.start)])
     if start == 0:
         # The title stands above the passage already.
-        start = _find_body(window.text, it.title)
+        start = _find_body(window.text, it.title, hit.focus)
     end = min([window.span.end, *(by.start for by in taken if by.start >= it.end)])
+    first = max(start, _paragraph_start(hit, start))
     return Excerpt(
         start,
         window.text[start - window.span.start : end - window.span.start],
-        core=Span(max(start, _paragraph_start(hit, start)), it.end),
+        # A chunk of frontmatter alone is left for the text that it is about.
+        core=Span(first, it.end if first < it.end else end),
         focus=hit.focus,
         prefix=window.prefix,
         core_prefix=it.prefix,
@@ -574,11 +585,14 @@ def _excerpt(hit: SearchHit, taken: Sequence[Span]) -> Excerpt:
     )
 
 
-def _find_body(text: str, title: str) -> int:
-    """Where the text goes on after a heading that is its title; 0 where it has none, or no more."""
-    heading, _, rest = text.partition("\n")
+def _find_body(text: str, title: str, focus: Span) -> int:
+    """Where the text of a file goes on after frontmatter, if what matched stands behind it, and
+    after a heading that is its title; 0 where it has neither, or no more."""
+    body = find_body_start(text)
+    body = body if body <= focus.start < len(text) else 0
+    heading, _, rest = text[body:].lstrip("\n").partition("\n")
     is_title = heading.startswith("#") and heading.strip("# ").casefold() == title.casefold()
-    return len(text) - len(rest.lstrip("\n")) if is_title and rest.strip() else 0
+    return len(text) - len(rest.lstrip("\n")) if is_title and rest.strip() else body
 
 
 def _paragraph_start(hit: SearchHit, first: int) -> int:
@@ -597,3 +611,4 @@ def _words(chunk: HydratedChunk) -> list[str]:
 
 _TABLE_RULE = re.compile(r"\|[\s:|-]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_LAST_HEADING = re.compile(r"(?:^|\n)(?:#{1,6} [^\n]*|[ \t]*(?:[-*+]|\d{1,3}[.)]))\s*\Z")

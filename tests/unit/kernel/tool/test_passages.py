@@ -127,3 +127,12 @@ def test_long_headings_are_cut_and_the_page_is_not() -> None:
     assert describe_position(chunk, [118, 117]).endswith(", pages 117–118")
     plain = chunk._replace(headings=("Short",), page_no=None)
     assert describe_position(plain) == "Short"
+
+
+def test_a_passage_ends_before_a_heading_whose_text_is_cut_off() -> None:
+    text = "Loan bikes are checked on Mondays.\n\n## Keys\n\n1. A lost key costs.\n" + "x " * 2000
+    excerpt = Excerpt(0, text, Span(0, 34), Span(0, 4))
+    passage = Passage("x://", "T", "", Provenance.ORIGINAL, (excerpt,))
+    for budget in range(60, 160):
+        [hit] = hits(fit_answer([passage], SearchNotes(), budget))
+        assert not hit["text"].endswith(("## Keys", "1."))

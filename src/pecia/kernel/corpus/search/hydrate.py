@@ -13,6 +13,7 @@ from pecia.kernel.corpus.catalog.catalog import missing_file
 from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.search.excerpt import (
     NEIGHBOUR_REACH,
+    Snippet,
     TextWindow,
     build_snippet,
     build_window,
@@ -20,6 +21,7 @@ from pecia.kernel.corpus.search.excerpt import (
 from pecia.kernel.errors import Json, OutOfRange
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Transaction, array_literal
+from pecia.kernel.text.markdown.frontmatter import find_body_start
 from pecia.kernel.text.span import Span
 
 SQL = load_queries("pecia.kernel.corpus.search", "hydrate.sql")
@@ -196,11 +198,30 @@ async def build_hits(
         shown = build_snippet(it.text, query, it.language)
         focus = Span(it.start + shown.start, it.start + shown.end)
         window = build_window(around[it.id], it.seq, focus=focus)
+        at, shown = _skip_frontmatter(it, window, shown, query)
+        focus = Span(at + shown.start, at + shown.end)
         match = matches.get(it.id)
-        marks = tuple(Span(it.start + mark.start, it.start + mark.end) for mark in shown.marks)
+        marks = tuple(Span(at + mark.start, at + mark.end) for mark in shown.marks)
         hit = SearchHit(it, window, focus, shown.html, rank, match, why.get(it.id), marks=marks)
         hits.append(hit)
     return hits
+
+
+def _skip_frontmatter(
+    hit: HydratedChunk, window: TextWindow, shown: Snippet, query: Query
+) -> tuple[int, Snippet]:
+    """A snippet and where its text begins: of the body, rather than of the frontmatter above it,
+    where the body has as many different words of the query. People read text, not YAML."""
+    body = find_body_start(window.text) if window.span.start == 0 == hit.start else 0
+    if body and shown.start < body and window.text[body:].strip():
+        found = build_snippet(window.text[body:], query, hit.language)
+        if _count_words(found) >= _count_words(shown):
+            return body, found
+    return hit.start, shown
+
+
+def _count_words(snippet: Snippet) -> int:
+    return len({it.of(snippet.text, snippet.start).casefold() for it in snippet.marks})
 
 
 def _neighbour_seqs(hit: HydratedChunk) -> Iterator[int]:
