@@ -1,13 +1,17 @@
 """What a text says for itself: do the words of a query stand together in it, and where. Pure."""
 
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import compress, count, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pecia.kernel.corpus.keyword.analysis.tokenizer import AskedTerms, tokenize
+from pecia.kernel.corpus.keyword.analysis.tokenizer import (
+    AskedTerms,
+    tokenize,
+    tokenize_chunk,
+)
 
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
@@ -65,40 +69,52 @@ def measure_best_evidence(reading: CandidateText, asked: Sequence[AskedTerms]) -
 def measure_evidence(
     reading: CandidateText, asked: Sequence[str], aliases: Mapping[str, str] = NO_ALIASES
 ) -> Evidence:
-    """What the reading says for these terms of a query, which come in its order.
+    """What the reading says for these terms of a query, which come in its order, once each.
 
     An alias in the reading stands for its term.
     """
-    return weigh_terms(locate_terms(reading, asked, aliases), asked) if asked else Evidence()
+    return weigh_terms(reading, asked, aliases).evidence
 
 
-class LocatedTerms(NamedTuple):
-    """The terms of a candidate's title and headings, and where those that are asked for stand in
-    its text.
-    """
+class WeighedTerms(NamedTuple):
+    """The terms of a query that a text has, and what they say for it."""
 
-    title: frozenset[str]
-    headings: frozenset[str]
-    places: Mapping[str, Sequence[int]]
-
-    def __contains__(self, term: object) -> bool:
-        return term in self.places or term in self.title or term in self.headings
+    held: frozenset[str]
+    evidence: Evidence
 
 
-def locate_terms(
+NO_TERMS = WeighedTerms(frozenset(), Evidence())
+
+
+def weigh_terms(
     reading: CandidateText, asked: Sequence[str], aliases: Mapping[str, str] = NO_ALIASES
-) -> LocatedTerms:
+) -> WeighedTerms:
+    if not asked:
+        return NO_TERMS
+    return _weigh(reading, asked, aliases) if aliases else _weigh_own(reading, tuple(asked))
+
+
+# Twice what a page reads: a hit is weighed to be ranked, and for its match.
+@lru_cache(64)
+def _weigh_own(reading: CandidateText, asked: tuple[str, ...]) -> WeighedTerms:
+    return _weigh(reading, asked, NO_ALIASES)
+
+
+def _weigh(
+    reading: CandidateText, asked: Sequence[str], aliases: Mapping[str, str]
+) -> WeighedTerms:
     title, headings, text = _read_terms(reading, aliases)
-    return LocatedTerms(title, headings, _term_positions(text, asked))
-
-
-def weigh_terms(found: LocatedTerms, asked: Sequence[str]) -> Evidence:
-    return Evidence(
-        coverage=_share(asked, found),
-        proximity=_proximity(found.places, asked),
-        phrase=_longest_run(found.places, asked),
-        title=_share(asked, found.title),
-        headings=_share(asked, found.headings),
+    places = _term_positions(text, asked)
+    held = frozenset(asked) & {*places, *title, *headings}
+    return WeighedTerms(
+        held,
+        Evidence(
+            coverage=_share(asked, held),
+            proximity=_proximity(places, asked),
+            phrase=_longest_run(places, asked),
+            title=_share(asked, title),
+            headings=_share(asked, headings),
+        ),
     )
 
 
@@ -112,36 +128,40 @@ class CandidateTerms(NamedTuple):
 
 def _read_terms(reading: CandidateText, aliases: Mapping[str, str]) -> CandidateTerms:
     """The terms of a candidate, with those that aliases stand for."""
-    found = _tokenize_fields(reading.title, reading.headings, reading.text, reading.language)
+    language = reading.language
+    title, headings = (_name_terms(it, language) for it in (reading.title, reading.headings))
+    text = tokenize_chunk(reading.text, language)
     if not aliases:
-        return found
-    title, headings, text = ([aliases.get(it, it) for it in some] for some in found)
-    return CandidateTerms(frozenset(title), frozenset(headings), text)
+        return CandidateTerms(title, headings, text)
+    names, above, text = ([aliases.get(it, it) for it in some] for some in (title, headings, text))
+    return CandidateTerms(frozenset(names), frozenset(above), text)
 
 
-# Twice what a page reads: a hit is tokenized to be ranked, and for its match.
-@lru_cache(64)
-def _tokenize_fields(title: str, headings: str, text: str, language: str) -> CandidateTerms:
-    names, above = (frozenset(tokenize(it, language)) for it in (title, headings))
-    return CandidateTerms(names, above, tokenize(text, language))
+# Chunks of one file have the same title, and files of a folder headings.
+@lru_cache(1024)
+def _name_terms(name: str, language: str) -> frozenset[str]:
+    return frozenset(tokenize(name, language))
 
 
 def _term_positions(body: Sequence[str], asked: Sequence[str]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
-    wanted = frozenset(asked)
-    # Most terms are not wanted: a comprehension passes them in half the time of a loop.
-    for at, term in [it for it in enumerate(body) if it[1] in wanted]:
-        places.setdefault(term, []).append(at)
+    # Most terms are not wanted: this passes them without a loop.
+    for at in compress(count(), map(frozenset(asked).__contains__, body)):
+        places.setdefault(body[at], []).append(at)
     return places
 
 
-def _share(asked: Sequence[str], held: Container[str]) -> float:
-    return sum(it in held for it in asked) / len(asked)
+def _share(asked: Sequence[str], held: frozenset[str]) -> float:
+    return sum(map(held.__contains__, asked)) / len(asked)
 
 
 def _proximity(places: Mapping[str, Sequence[int]], asked: Sequence[str]) -> float:
-    near = [_nearness(places.get(one, ()), places.get(next_, ())) for one, next_ in pairwise(asked)]
-    return sum(near) / len(near) if near else 0.0
+    near = [
+        _nearness(places[one], places[next_])
+        for one, next_ in pairwise(asked)
+        if one in places and next_ in places
+    ]
+    return sum(near) / (len(asked) - 1) if near else 0.0
 
 
 def _nearness(ones: Sequence[int], others: Sequence[int]) -> float:
@@ -160,7 +180,7 @@ def _longest_run(places: Mapping[str, Sequence[int]], asked: Sequence[str]) -> f
     """The share of the query that its longest run in the text is; a lone word is no run."""
     longest = 1
     runs: dict[int, int] = {}
-    for term in asked:
+    for term in asked if len(places) > 1 else ():
         # A run that ends just before this place goes on here.
         runs = {at: runs.get(at - 1, 0) + 1 for at in places.get(term, ())}
         longest = max(longest, *runs.values()) if runs else longest

@@ -20,7 +20,6 @@ from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.search.evidence import (
     NO_ALIASES,
     CandidateText,
-    locate_terms,
     weigh_terms,
 )
 
@@ -155,11 +154,10 @@ def estimate_match(
     if not terms:
         return _sigmoid(weights.bias + weights.cosine * (cosine or 0.0))
     idf = {it: rarity.get(it, 1.0) for it in terms}
-    held = locate_terms(reading, terms, aliases)
+    held, evidence = weigh_terms(reading, terms, aliases)
     found = sum(value for term, value in idf.items() if term in held)
     missing = max((value for term, value in idf.items() if term not in held), default=0.0)
     coverage = found / (sum(idf.values()) or 1.0)
-    evidence = weigh_terms(held, terms)
     usual = (
         weights.bias
         + weights.coverage * coverage

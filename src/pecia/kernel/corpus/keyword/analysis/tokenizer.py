@@ -5,7 +5,7 @@ Texts repeat their words: to look a stem up takes a tenth of the time that makin
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, compress
 from operator import itemgetter
@@ -38,6 +38,8 @@ DEFAULT_LANGUAGE = "en"
 # Longer than any word, and long enough for a hash.
 _MAX_TERM_CHARS = 100
 _MAX_STEMS = 50_000
+# Twice what a search reads: a chunk is ranked by its words, and then shown with them marked.
+_MAX_CHUNKS = 64
 
 
 class StemmedToken(NamedTuple):
@@ -58,12 +60,16 @@ class StemmingAnalyzer:
         self._is_hebrew = language == "he"
 
     def analyze(self, text: str) -> list[str]:
-        words = self.blank_signs(text)
-        return self.analyze_by_engine(text) if words is None else self.stem_words(words)
+        found = self.read(text)
+        return self.analyze_by_engine(text) if found is None else found.terms
 
-    def stem_words(self, words: str) -> list[str]:
-        """The stems of words with nothing but spaces between them."""
-        return [*filter(None, map(self.stems.__getitem__, words.split()))]
+    def read(self, text: str) -> "TextWords | None":
+        """The words of a text with their stems; None for text without spaces."""
+        spaced = self.blank_signs(text)
+        if spaced is None:
+            return None
+        words = spaced.split()
+        return TextWords(spaced, words, [*map(self.stems.__getitem__, words)])
 
     def analyze_by_engine(self, text: str) -> list[str]:
         found = self.engine.analyze(self._lower(text))
@@ -152,6 +158,22 @@ def _base_analyzer() -> tantivy.TextAnalyzerBuilder:
     )
 
 
+class TextWords(NamedTuple):
+    """The words of a text: in `spaced` each stands where it stands in the text, with nothing but
+    spaces between. The stem of a word that the engine leaves out is empty."""
+
+    spaced: str
+    words: list[str]
+    stems: list[str]
+
+    @property
+    def terms(self) -> list[str]:
+        return [*filter(None, self.stems)]
+
+
+_read_chunk = lru_cache(_MAX_CHUNKS)(StemmingAnalyzer.read)
+
+
 class TermToken(NamedTuple):
     """A term and the slice of the text that it stands for."""
 
@@ -161,7 +183,7 @@ class TermToken(NamedTuple):
 
 
 def find_terms(text: str, asked: Collection[str], language: str = "") -> list[TermToken]:
-    """Where these terms stand in a text, in order. What has no spaces goes in grams."""
+    """Where these terms stand in a chunk, in order. What has no spaces goes in grams."""
     wanted = frozenset(asked)
     if text.isascii():
         return _find_terms(text, wanted, language)
@@ -176,8 +198,8 @@ def find_terms(text: str, asked: Collection[str], language: str = "") -> list[Te
 
 def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermToken]:
     analyzer = _analyzer(language)
-    if (words := analyzer.blank_signs(text)) is not None:
-        return _find_words(words, wanted, analyzer)
+    if (found := _read_chunk(analyzer, text)) is not None:
+        return _find_words(found, wanted)
     if has_unspaced(text):
         grams = [it for it in _unspaced_grams(text) if it.term in wanted]
         return sorted(grams + _find_terms(blank_unspaced(text), wanted, language), key=_by_start)
@@ -191,13 +213,24 @@ def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermTo
 
 def tokenize(text: str, language: str = "") -> list[str]:
     """The terms of a text, in order. What has no spaces goes in grams, after all others."""
+    return _tokenize(text, language, StemmingAnalyzer.read)
+
+
+def tokenize_chunk(text: str, language: str = "") -> list[str]:
+    """The same of a chunk, whose words are kept for `find_terms`."""
+    return _tokenize(text, language, _read_chunk)
+
+
+def _tokenize(
+    text: str, language: str, read: Callable[[StemmingAnalyzer, str], TextWords | None]
+) -> list[str]:
     text = text if text.isascii() else clean_text(text)
     analyzer = _analyzer(language)
-    if (words := analyzer.blank_signs(text)) is not None:
-        return analyzer.stem_words(words)
+    if (words := read(analyzer, text)) is not None:
+        return words.terms
     if has_unspaced(text):
         grams = [it.term for it in _unspaced_grams(text)]
-        return tokenize(blank_unspaced(text), language) + grams
+        return _tokenize(blank_unspaced(text), language, read) + grams
     found = analyzer.analyze_by_engine(_characters(text))
     return [it.term for whole in found for it in _tokens(whole, 0, len(whole))]
 
@@ -239,18 +272,17 @@ def find_translated(query: Query, text: str, language: str = "") -> dict[str, li
     return {word: terms for word, terms in found.items() if terms}
 
 
-def _find_words(words: str, wanted: frozenset[str], analyzer: StemmingAnalyzer) -> list[TermToken]:
-    stems = analyzer.stems
-    forms = {*words.split()}
+def _find_words(found: TextWords, wanted: frozenset[str]) -> list[TermToken]:
+    pairs = zip(found.words, found.stems, strict=True)
     # A loop over all of them takes twice as long, and most are not wanted.
-    asked = compress(forms, map(wanted.__contains__, map(stems.__getitem__, forms)))
-    spaced = f" {words} "
-    found = [
-        TermToken(stems[form], at, at + len(form))
-        for form in asked
-        for at in _whole(spaced, f" {form} ")
+    asked = dict(compress(pairs, map(wanted.__contains__, found.stems)))
+    spaced = f" {found.spaced} "
+    tokens = [
+        TermToken(stem, at, at + len(word))
+        for word, stem in asked.items()
+        for at in _whole(spaced, f" {word} ")
     ]
-    return sorted(found, key=_by_start)
+    return sorted(tokens, key=_by_start)
 
 
 def _whole(words: str, word: str) -> list[int]:
