@@ -8,7 +8,8 @@ import json
 import math
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import tantivy
@@ -77,6 +78,8 @@ class DocumentFrequencies:
         self._kept = 0
         self._sets: OrderedDict[frozenset[int], _SetFrequencies] = OrderedDict()
         self._live: dict[tuple[str, str], int] = {}
+        # A search asks for each of its terms several times, and the engine looks in every segment.
+        self._engine_frequency = lru_cache(MAX_TERMS_PER_SET)(searcher.doc_freq)
         self._documents: int | None = None
         self._chunks: int | None = None
 
@@ -91,7 +94,7 @@ class DocumentFrequencies:
         counted = None if visible is None else self._frequencies_of_set(visible.classes)
         of = self.chunk_count if visible is None else visible.chunks
         for it in terms:
-            held = self._searcher.doc_freq(it.field, it.term)
+            held = self._engine_frequency(it.field, it.term)
             documents = self._document_count(it.field, it.term) if held else None
             if documents is not None:
                 if counted is None:
@@ -136,10 +139,10 @@ class DocumentFrequencies:
 
     def visible_languages(
         self, known: Iterable[str], visible: VisibleStatistics | None
-    ) -> Sequence[str]:
+    ) -> tuple[str, ...]:
         """Those of the known languages that visible texts are in."""
         if visible is None:
-            return [it for it in known if self._live_frequency("language", it)]
+            return tuple(it for it in known if self._live_frequency("language", it))
         counted = self._frequencies_of_set(visible.classes)
         if counted.languages is None:
             found = (it for it in known if self._visible_frequency("language", it, counted))
@@ -159,7 +162,7 @@ class DocumentFrequencies:
     def _live_frequency(self, field: str, term: str) -> int:
         """How many texts have the term. The engine's own count includes deleted texts for a while,
         and who sees all that is left may never have seen those."""
-        held = self._searcher.doc_freq(field, term)
+        held = self._engine_frequency(field, term)
         if not held or not self._has_deleted(field, term):
             return held
         known = self._live.get((field, term))

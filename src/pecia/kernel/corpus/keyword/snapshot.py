@@ -1,6 +1,6 @@
 """One commit of an index, as it is searched. Immutable, so threads may share it."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -33,7 +33,7 @@ from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query
 _MARGIN = 8
 _MAX_CACHED_QUERIES = 64
 
-Terms: TypeAlias = Callable[[Query, Collection[str]], Iterator[Weighted]]
+Terms: TypeAlias = Callable[[Query, tuple[str, ...]], Iterable[Weighted]]
 """The terms of a query in texts of some languages."""
 
 _ID, _SCORE = attrgetter("id"), attrgetter("score")
@@ -122,7 +122,7 @@ class IndexSnapshot:
         )
 
     def _occurs(
-        self, word: str, languages: Collection[str], visible: VisibleStatistics | None
+        self, word: str, languages: tuple[str, ...], visible: VisibleStatistics | None
     ) -> bool:
         # Most words stand as they are; to stem one in every language takes longer than to count it.
         if self._rarity.frequency("folded", word, visible):
@@ -166,7 +166,7 @@ class IndexSnapshot:
         languages = self._visible_languages(visible)
         return [*self._rarity.apply_visible_idf(terms(query, languages), visible)]
 
-    def _visible_languages(self, visible: VisibleStatistics | None) -> Sequence[str]:
+    def _visible_languages(self, visible: VisibleStatistics | None) -> tuple[str, ...]:
         if visible is None:
             return self._languages
         return self._rarity.visible_languages(self._languages, visible)

@@ -141,7 +141,7 @@ def test_the_context_of_a_file_goes_with_the_chunk_that_it_came_from() -> None:
 def test_a_word_that_is_its_own_stem_is_looked_up_once_with_the_weight_of_both() -> None:
     asked = {
         (name, term): weight
-        for name, _, term, weight, _ in weighted_query_terms(parse_query("index files"), ["en"])
+        for name, _, term, weight, _ in weighted_query_terms(parse_query("index files"), ("en",))
     }
     assert asked["stems", "index"] == FIELD_WEIGHTS["stems"] + FIELD_WEIGHTS["folded"]
     assert ("folded", "index") not in asked

@@ -7,6 +7,7 @@ anew. Nothing here reads or writes an index.
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import tantivy
@@ -77,6 +78,9 @@ OWN_TIMES = 2
 GROUP_FIELD_WEIGHTS = {"stems": 1.0, "headings": 1.0}
 
 CURSOR_ROLE = "cursor"
+
+# A search asks for the terms of its query to find, to score by context, and to count.
+_MAX_QUERIES = 64
 
 _YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
 
@@ -210,8 +214,13 @@ def build_cursor_document(cursor: int) -> tantivy.Document:
     return made
 
 
-def query_terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+@lru_cache(_MAX_QUERIES)
+def query_terms(query: Query, languages: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
     """What to look for: the field of WEIGHTS, the field of the index, the term. Each once."""
+    return tuple(_query_terms(query, languages))
+
+
+def _query_terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     text = " ".join((*query.words, *query.phrases, *query.titles))
     spaced = text if text.isascii() else blank_unspaced(text)
     words = folding_analyzer().analyze(spaced)
@@ -249,14 +258,19 @@ class Weighted(NamedTuple):
     whole: str = ""
 
 
-def weighted_query_terms(query: Query, languages: Collection[str]) -> Iterator[Weighted]:
+@lru_cache(_MAX_QUERIES)
+def weighted_query_terms(query: Query, languages: tuple[str, ...]) -> tuple[Weighted, ...]:
     """The same, each with its weight.
 
     A word that is its own stem stands in the fields of both nearly wherever it stands. One list
     with the weight of both says the same, and the engine, which reads every list to its end, has
     a fifth less to read.
     """
-    wanted = [*query_terms(query, languages)]
+    return tuple(_weighted_terms(query, languages))
+
+
+def _weighted_terms(query: Query, languages: tuple[str, ...]) -> Iterator[Weighted]:
+    wanted = query_terms(query, languages)
     stems = {term for name, _, term in wanted if name == "stems"}
     own = {term for name, _, term in wanted if name == "folded" and term in stems}
     plain, parts = _plain_words(query), _identifier_parts(query)
@@ -287,7 +301,7 @@ def _translated_terms(query: Query, own: Collection[str]) -> Iterator[Weighted]:
             yield Weighted("translated", "stems_en", term, FIELD_WEIGHTS["translated"] * share)
 
 
-def weighted_context_terms(query: Query, languages: Collection[str]) -> Iterator[Weighted]:
+def weighted_context_terms(query: Query, languages: tuple[str, ...]) -> Iterator[Weighted]:
     """Its stems alone, to look up in the context of a chunk."""
     # Every language has its stems in this one field.
     known: set[str] = set()
@@ -317,7 +331,7 @@ def _identifier_parts(query: Query) -> dict[str, NamePart]:
     }
 
 
-def weighted_inside(query: Query, languages: Collection[str]) -> Iterator[Weighted]:
+def weighted_inside(query: Query, languages: tuple[str, ...]) -> Iterator[Weighted]:
     """The same for pages of files that a question names."""
     for name, field, term in query_terms(query, languages):
         if name in GROUP_FIELD_WEIGHTS:
