@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import Any, TypeAlias
 
 import orjson
@@ -298,7 +299,8 @@ def _densest(excerpt: Excerpt, focus: Span, limit: int) -> Span:
     best, best_worth = Span(focus.start, focus.start + limit), 0.0
     for number, first in enumerate(marks):
         inside = [it for it in marks[number:] if it.end - first.start <= limit]
-        worth = sum(1 / counts[word] for word in {it.of(excerpt.text).casefold() for it in inside})
+        # The words are a set, in another order in every process: `sum` would round by it.
+        worth = fsum(1 / counts[word] for word in {it.of(excerpt.text).casefold() for it in inside})
         if inside and worth > best_worth:
             best, best_worth = Span(first.start, inside[-1].end), worth
     return best

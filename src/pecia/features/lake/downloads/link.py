@@ -7,11 +7,16 @@ see at that moment.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
 from pecia.kernel.errors import Json, NotFound
 from pecia.kernel.identity.caller import Caller, CredentialKind, Scope
+
+if TYPE_CHECKING:
+    from joserfc.jwk import OctKey
 
 PATH = "/files/download"
 TTL_S = 900.0
@@ -62,7 +67,6 @@ class DownloadLinks:
             return None
         # Lazy import, here and below: links are made by searches.
         from joserfc import jwt
-        from joserfc.jwk import OctKey
 
         claims: dict[str, Json] = {
             "aud": AUDIENCE,
@@ -75,7 +79,7 @@ class DownloadLinks:
             "key": key,
             "revision": revision,
         }
-        token = jwt.encode({"alg": ALGORITHM}, claims, OctKey.import_key(self.secret()))
+        token = jwt.encode({"alg": ALGORITHM}, claims, _signing_key(self.secret()))
         return f"{self.public_url.rstrip('/')}{PATH}?{urlencode({'token': token})}"
 
     def open(self, token: str) -> DownloadTicket:
@@ -84,10 +88,9 @@ class DownloadLinks:
             raise _invalid_link()
         from joserfc import jwt
         from joserfc.errors import JoseError
-        from joserfc.jwk import OctKey
 
         try:
-            signed = jwt.decode(token, OctKey.import_key(self.secret()), algorithms=[ALGORITHM])
+            signed = jwt.decode(token, _signing_key(self.secret()), algorithms=[ALGORITHM])
             claims = signed.claims
             is_over = not isinstance(claims["exp"], int) or claims["exp"] <= self.now()
             if claims["aud"] != AUDIENCE or is_over:
@@ -103,6 +106,14 @@ class DownloadLinks:
             )
         except (JoseError, KeyError, TypeError, ValueError, RecursionError):
             raise _invalid_link() from None
+
+
+# Half of what a link takes is to check the key.
+@lru_cache(2)
+def _signing_key(secret: bytes) -> "OctKey":
+    from joserfc.jwk import OctKey
+
+    return OctKey.import_key(secret)
 
 
 def _invalid_link() -> NotFound:
