@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+import orjson
+
 from pecia.adapters.extraction.status import Confinement, ExtractionStatus
 from pecia.kernel.text.canonical import RawUnit, UnitKind, normalize
 
@@ -129,8 +131,13 @@ def unpack_requests(data: bytes) -> list[ReadRequest]:
 
 def pack(message: Message) -> bytes:
     """The message behind its length. Half a surrogate pair passes here, and is mended there."""
-    words = json.dumps([type(message).__name__, asdict(message)], ensure_ascii=False)
-    body = words.encode("utf-8", "surrogatepass")
+    named = [type(message).__name__, message]
+    try:
+        # A tenth of the time, but it takes no half of a surrogate pair.
+        body = orjson.dumps(named)
+    except TypeError:
+        words = json.dumps([named[0], asdict(message)], ensure_ascii=False)
+        body = words.encode("utf-8", "surrogatepass")
     return len(body).to_bytes(LENGTH_PREFIX_BYTES, "big") + body
 
 
@@ -202,6 +209,8 @@ def _text(value: object) -> str:
 
 def _line(value: object) -> str:
     """One line that any store takes: white space is one blank, and nothing is half a character."""
+    if not value:
+        return _text(value)
     return " ".join(normalize(_text(value)).split())
 
 

@@ -5,6 +5,11 @@ import kreuzberg
 from pecia.kernel.text.language import normalize_language_tag
 
 _LEAST_LETTERS = 40
+_DETECTION = kreuzberg.LanguageDetectionConfig(enabled=True, min_confidence=0.5)
+# The quality of the text, a tenth of the time, is not asked.
+_CONFIG = kreuzberg.ExtractionConfig(
+    use_cache=False, language_detection=_DETECTION, enable_quality_processing=False
+)
 
 
 def detect_language(text: str) -> str:
@@ -12,11 +17,9 @@ def detect_language(text: str) -> str:
     words = text.strip()
     if len(words) < _LEAST_LETTERS:
         return ""
-    detection = kreuzberg.LanguageDetectionConfig(enabled=True, min_confidence=0.5)
-    config = kreuzberg.ExtractionConfig(use_cache=False, language_detection=detection)
     try:
         found = kreuzberg.extract_bytes_sync(
-            words.encode("utf-8", "replace"), "text/plain", config=config
+            words.encode("utf-8", "replace"), "text/plain", config=_CONFIG
         )
     except kreuzberg.KreuzbergError:
         return ""

@@ -81,6 +81,7 @@ CURSOR_ROLE = "cursor"
 
 # A search asks for the terms of its query to find, to score by context, and to count.
 _MAX_QUERIES = 64
+_MAX_FILES = 64
 
 _YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
 
@@ -357,25 +358,37 @@ def _language(entry: IndexEntry) -> str:
 
 
 def _clean_entry(entry: IndexEntry) -> IndexEntry:
-    if (entry.title + entry.headings + entry.body + entry.key).isascii():
-        return entry
     names = ("title", "headings", "body", "key")
+    if all(getattr(entry, it).isascii() for it in names):
+        return entry
     return replace(entry, **{name: clean_text(getattr(entry, name)) for name in names})
 
 
 def _side_texts(entry: IndexEntry, text: str, language: str) -> Iterator[tuple[str, str]]:
-    yield "title", " ".join((entry.title, *split_compounds(entry.title)))
+    yield "title", _title_text(entry.title)
     yield "headings", " ".join((entry.headings, *_changed_stems(entry.headings, language)))
-    yield "path", " ".join(split_file_name(entry.key))
+    yield "path", _path_text(entry.key)
     yield "parts", " ".join(split_compounds(text))
 
 
-def _types(content_type: str) -> Iterator[str]:
+# The chunks of a file come one after the other.
+@lru_cache(_MAX_FILES)
+def _title_text(title: str) -> str:
+    return " ".join((title, *split_compounds(title)))
+
+
+@lru_cache(_MAX_FILES)
+def _path_text(key: str) -> str:
+    return " ".join(split_file_name(key))
+
+
+@lru_cache(_MAX_FILES)
+def _types(content_type: str) -> tuple[str, ...]:
     """A type as it stands, without its parameters, and its family, so that each can be asked."""
     whole = content_type.lower()
     plain = whole.partition(";")[0].strip()
     family = plain.partition("/")[0] + "/*" if "/" in plain else ""
-    yield from dict.fromkeys((whole, plain, family))
+    return tuple(dict.fromkeys((whole, plain, family)))
 
 
 def _changed_stems(text: str, language: str) -> Iterator[str]:

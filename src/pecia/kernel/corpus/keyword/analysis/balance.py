@@ -21,6 +21,7 @@ _STEPS_BEGIN = 24
 _STEP_BITS = 4
 
 
+@lru_cache(4096)
 def floor_length(tokens: int) -> int:
     """The longest length up to this one that the engine stores exactly."""
     if tokens <= _LAST_EXACT:
@@ -30,6 +31,7 @@ def floor_length(tokens: int) -> int:
     return _STEPS_BEGIN + (beyond >> shift << shift)
 
 
+@lru_cache(4096)
 def ceil_length(tokens: int) -> int:
     """The shortest length from this one on that the engine stores exactly."""
     floor = floor_length(tokens)

@@ -107,15 +107,17 @@ def detect_language(text: str) -> str:
     """The language whose function words the text uses most; empty when none stands out."""
     sample = text[:_SAMPLE]
     is_ascii = sample.isascii()
-    words = sample.translate(ASCII_WORDS).split() if is_ascii else _TOKEN.findall(sample.lower())
+    lowered = sample.translate(ASCII_WORDS) if is_ascii else sample.lower()
+    words = lowered.split() if is_ascii else _TOKEN.findall(lowered)
     counts = Counter(chain.from_iterable(filter(None, map(_LANGUAGES.get, words))))
-    # English first among equals: it is the language of names and of code.
-    best = max(STEMMERS, key=lambda code: counts[code])
-    if counts[best] >= max(2, len(words) * _MIN_STOP_WORD_SHARE):
-        return best
+    most = max(counts.values(), default=0)
+    if most >= max(2, len(words) * _MIN_STOP_WORD_SHARE):
+        # English first among equals: it is the language of names and of code.
+        return next(code for code in STEMMERS if counts.get(code) == most)
     if is_ascii:
         return ""
-    return next((code for code, it in _SCRIPTS.items() if _is_written_in(it, words)), "")
+    scripts = ((code, it) for code, it in _SCRIPTS.items() if it.search(lowered))
+    return next((code for code, it in scripts if _is_written_in(it, words)), "")
 
 
 def _is_written_in(script: re.Pattern[str], words: Sequence[str]) -> bool:
@@ -247,8 +249,11 @@ def _name_words(word: str) -> Iterator[str]:
 
 
 def _joined_names(text: str) -> Iterator[str]:
-    is_plain = text.isascii() or not _WIDE.search(text)
-    return _plain_names(text) if is_plain else filter(_is_joined, _TOKEN.findall(text))
+    if text.isascii() or not _WIDE.search(text):
+        return _plain_names(text)
+    # A word whose letters are small, but for the first, is none: most are such words.
+    found = (it for it in _TOKEN.findall(text) if not (it.isalpha() and it[1:].islower()))
+    return filter(_is_joined, found)
 
 
 def _plain_names(text: str) -> Iterator[str]:
