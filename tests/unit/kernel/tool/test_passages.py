@@ -1,5 +1,6 @@
 """Passages within a budget: verbatim, where they say, and never over it."""
 
+import re
 from typing import Any
 
 from hypothesis import given
@@ -69,6 +70,24 @@ def test_what_matched_is_shown_when_its_chunk_is_too_long() -> None:
     assert "The answer is forty-two." in hit["text"]
     assert len(hit["text"]) < 1500
     assert hit["text"].startswith("Nothing")
+
+
+def test_of_stretches_that_are_worth_the_same_the_first_is_shown() -> None:
+    # Words weigh less the more often they stand, and a set of them has an order of its own.
+    for run in range(40):
+        words = [[f"{letter}{run}x{it}" for it in range(3)] for letter in "ab"]
+        counts = (2, 3, 4)
+        alone = [
+            it for some in words for it, more in zip(some, counts, strict=True) for _ in range(more)
+        ]
+        text = (" filler" * 250 + " ").join([*map(" ".join, words), *alone])
+        whole = Span(0, len(text))
+        marks = tuple(Span(*it.span()) for it in re.finditer(r"[ab]\d+x\d", text))
+        excerpt = Excerpt(0, text, whole, whole, marks=marks)
+        [hit] = hits(
+            fit_answer([Passage("x://", "T", "", Provenance.ORIGINAL, (excerpt,))], SearchNotes())
+        )
+        assert " ".join(words[0]) in hit["text"]
 
 
 def test_a_cut_inside_a_table_repeats_its_header_once() -> None:
