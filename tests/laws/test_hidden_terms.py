@@ -95,7 +95,18 @@ def told(shore: LakeApp, made: Tenant, questions: Sequence[str]) -> list[Said]:
     way = Inside(shore.app)
 
     async def ask() -> list[Said]:
-        return [
+        typed = [
+            await way.ask(
+                bearer(names, f"t1/{reader}/1"),
+                "search_content",
+                query=question[:-cut],
+                typing=True,
+            )
+            for reader in READERS
+            for question in questions
+            for cut in (1, 2)
+        ]
+        return typed + [
             await way.ask(
                 bearer(names, f"t1/{reader}/1"),
                 "search_content",

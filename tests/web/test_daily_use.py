@@ -81,29 +81,46 @@ def test_half_a_word_finds_a_document_by_its_name(handbook: LakeServer, page: Pa
     expect(page.get_by_role("heading", name="Battery safety", level=1)).to_be_visible()
 
 
-def test_what_is_asked_while_one_types_is_half_a_page_and_the_rest_follows(
+def test_each_key_asks_for_little_and_a_pause_for_the_whole_search(
     handbook: LakeServer, page: Page
 ) -> None:
     handbook.open(page, "#/search")
-    limits: list[int] = []
+    asked: list[tuple[int, bool]] = []
 
     def note(request: Request) -> None:
         if request.url.endswith("/lake/search_content"):
-            asked: dict[str, Any] = json.loads(request.post_data or "{}")
-            limits.append(asked["limit"])
+            sent: dict[str, Any] = json.loads(request.post_data or "{}")
+            asked.append((sent["limit"], sent.get("typing", False)))
 
     page.on("request", note)
-    page.get_by_role("searchbox").first.fill("bike")
-    # Where embeddings came between the two pages, a hit of the first is on the second as well.
-    both_pages = re.compile(r"The first (1[1-9]|20) hits")
-    expect(page.get_by_role("status").first).to_have_text(both_pages)
-    assert limits == [10, 10]
-    limits.clear()
+    page.get_by_role("searchbox").first.fill("how long does a pack stay in quar")
+    # A word that is not finished finds the texts that have it.
+    expect(page.locator("article.hit mark").get_by_text("quarantine").first).to_be_visible()
+    whole = re.compile(r"words and meaning")
+    expect(page.locator(".section-head").get_by_text(whole)).to_be_visible()
+    assert asked == [(10, True), (20, False)]
+    asked.clear()
     page.get_by_role("searchbox").first.press("Enter")
-    expect(page.get_by_role("status").first).to_have_text(both_pages)
     handbook.open(page, "#/search?q=pack")
     expect(page.get_by_role("status").first).to_have_text(re.compile("hits? in"))
-    assert set(limits) == {20}
+    assert {*asked} == {(20, False)}
+
+
+def test_going_back_reaches_the_opened_hit_though_the_whole_search_came_meanwhile(
+    handbook: LakeServer, page: Page
+) -> None:
+    handbook.open(page, "#/search")
+    page.get_by_role("searchbox").first.fill("quarantine of a pack")
+    hit = page.locator("article.hit", has_text="winter-preparation").get_by_role("heading")
+    with page.expect_response(lambda it: "search_content" in it.url and _is_whole(it.request)):
+        hit.get_by_role("link").click()
+    expect(page.locator(".found").first).to_be_visible()
+    page.go_back()
+    expect(hit.get_by_role("link")).to_be_focused()
+
+
+def _is_whole(request: Request) -> bool:
+    return "typing" not in json.loads(request.post_data or "{}")
 
 
 def test_a_query_typed_slowly_is_one_thing_that_somebody_did(

@@ -107,8 +107,8 @@ const FILTERS: Record<string, string> = {
 
 export const FILTER_NAMES = Object.keys(FILTERS);
 export const PAGE = 20;
-/** What is asked for while somebody types: half of a page takes the server a quarter less. */
-export const FIRST_PAGE = 10;
+/** How many hits are asked for while somebody types. */
+export const TYPED_PAGE = 10;
 
 /** The arguments of the search, from the parameters in the address. */
 export function question(params: Record<string, string>, limit = PAGE): Record<string, string | number> {

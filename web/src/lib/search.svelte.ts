@@ -2,12 +2,12 @@
 // shows them as they were.
 
 import { asProblem, type Problem } from "./api";
-import { FIRST_PAGE, PAGE, question, search, type SearchContent, type Hit } from "./lake";
+import { PAGE, TYPED_PAGE, question, search, type SearchContent, type Hit } from "./lake";
 import { link } from "./route.svelte";
 
 const MAX_AUTHORS = 8;
-/** Somebody who has not typed for so long reads: the rest of the page is fetched. */
-const REST_MS = 400;
+/** Somebody who has not typed for so long reads: the whole search is made. */
+const REST_MS = 300;
 
 /** A hit, and the page it came on. */
 export type ListedHit = Hit & { cursor: string | null; limit: number };
@@ -37,14 +37,18 @@ class SearchState {
   done = $state(false);
   /** The address of the search; empty where there was none. */
   address = $state("");
-  /** The hit that was opened last, for going back. */
-  opened: number | null = null;
+  /** The group whose hit was opened last, for going back. */
+  opened: string | null = null;
 
   /** Set by whoever types a query, for the search that follows. */
   isTyped = false;
+  /** The hits shown are those of a quick search by words, made while somebody types. */
+  isQuick = $state(false);
 
   private params: Record<string, string> = {};
   private rest = 0;
+  /** The address whose hits are shown. */
+  private shown = "";
   private running = new AbortController();
 
   /** The hits, by file. */
@@ -59,33 +63,47 @@ class SearchState {
     return [...groups.values()];
   }
 
-  /** Search, unless these hits are loaded already. */
+  /** Search, unless these hits are loaded already: quickly after a key, whole after a pause. */
   async begin(params: Record<string, string>, again = false): Promise<void> {
     const address = link("search", params);
-    const limit = this.isTyped ? FIRST_PAGE : PAGE;
+    const isTyped = this.isTyped;
     this.isTyped = false;
     if (address === this.address && !this.problem && !again) return;
     this.params = params;
     this.address = address;
     this.opened = null;
     if (!params.q?.trim()) return this.forget();
-    const found = await this.ask(null, limit);
+    if (!isTyped) return this.find();
+    const found = await this.ask({ ...question(params, TYPED_PAGE), typing: true }, null);
     if (!found) return;
+    this.show(found, TYPED_PAGE);
+    this.isQuick = true;
+    this.rest = window.setTimeout(() => void this.find(), REST_MS);
+  }
+
+  private async find(): Promise<void> {
+    const found = await this.ask(this.page(null, PAGE), null);
+    if (!found) return;
+    this.show(found, PAGE);
+    this.isQuick = false;
+    if (!this.params.author) this.authors = authorsOf(found.hits);
+  }
+
+  private show(found: SearchContent, limit: number): void {
+    this.shown = this.address;
     this.hits = listed(found, null, limit);
     this.absent = found.absent;
     this.isUnlikely = found.unlikely;
     this.done = true;
-    if (!params.author) this.authors = authorsOf(found.hits);
-    if (limit < PAGE && this.next) this.rest = window.setTimeout(() => void this.more(PAGE - limit), REST_MS);
   }
 
-  async more(limit = PAGE): Promise<void> {
+  async more(): Promise<void> {
     const cursor = this.next;
-    const found = await this.ask(cursor, limit);
+    const found = await this.ask(this.page(cursor, PAGE), cursor);
     if (!found) return;
     // Where files changed since the last page, a hit may come again.
     const known = new Set(this.hits.map(name));
-    this.hits = [...this.hits, ...listed(found, cursor, limit).filter((it) => !known.has(name(it)))];
+    this.hits = [...this.hits, ...listed(found, cursor, PAGE).filter((it) => !known.has(name(it)))];
   }
 
   /** Load the page of a hit again, with the explanation of its scores. */
@@ -106,21 +124,21 @@ class SearchState {
     this.problem = null;
     this.next = null;
     this.busy = false;
-    this.done = false;
-    this.address = "";
+    this.done = this.isQuick = false;
+    this.address = this.shown = "";
     this.opened = null;
   }
 
-  private async ask(cursor: string | null, limit: number): Promise<SearchContent | null> {
+  private async ask(request: object, cursor: string | null): Promise<SearchContent | null> {
     this.running.abort();
     window.clearTimeout(this.rest);
     const running = (this.running = new AbortController());
     this.busy = true;
-    this.isOld = cursor === null;
+    this.isOld = cursor === null && this.shown !== this.address;
     this.problem = null;
     try {
       const begun = performance.now();
-      const found = await search(this.page(cursor, limit), running.signal);
+      const found = await search(request, running.signal);
       if (cursor === null) this.tookMs = Math.round(performance.now() - begun);
       if (running.signal.aborted) return null;
       this.next = found.next_cursor;

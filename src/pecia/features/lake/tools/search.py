@@ -38,6 +38,7 @@ from pecia.kernel.corpus.search.repetition import rank_below_originals
 from pecia.kernel.corpus.search.rerank import MAX_PAGE_SHARE
 from pecia.kernel.corpus.search.search import Corpus, SearchHit, SearchMode, SearchRequest
 from pecia.kernel.corpus.search.search import SearchResult as Found
+from pecia.kernel.corpus.search.typed import search_typed
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.store.queries import load_queries
@@ -91,7 +92,7 @@ def _instant(value: object) -> object:
 Instant = Annotated[datetime, BeforeValidator(_instant)]
 
 
-class SearchContent(Input):
+class SearchArguments(Input):
     query: str = Field(min_length=1, max_length=10_000, description="Most distinctive terms first.")
     source_id: SourceId | None = Field(default=None, description="Only this source.")
     limit: int = Field(default=20, ge=1, le=100)
@@ -135,7 +136,23 @@ class SearchContent(Input):
         return end
 
 
-class PassageSearch(SearchContent):
+class SearchContent(SearchArguments):
+    """The arguments for programs and pages."""
+
+    typing: bool = Field(
+        default=False,
+        description="For search as you type: quick, lexical, the last word may be unfinished.",
+    )
+
+    @field_validator("typing")
+    @classmethod
+    def _asks_for_a_first_page(cls, typing: bool, given: ValidationInfo) -> bool:
+        if typing and (given.data.get("cursor") is not None or given.data.get("explain")):
+            raise ValueError("goes with neither cursor nor explain")
+        return typing
+
+
+class PassageSearch(SearchArguments):
     """The arguments for agents."""
 
     limit: int = Field(default=DEFAULT_HITS, ge=1, le=100)
@@ -273,7 +290,7 @@ class SearchTools:
         hits = [
             _format_hit(
                 it,
-                self._url(call, it.passage),
+                None if ask.typing else self._url(call, it.passage),
                 self._title(call, it.passage),
                 self._provenance(call, it.passage, found.extractors),
                 found.authors.get(it.passage.file_id, ()),
@@ -304,7 +321,7 @@ class SearchTools:
         notes = self._notes(ask, found, taken)
         return fit_answer(passages, notes, ask.max_tokens, left_out)
 
-    async def find(self, call: Call, ask: SearchContent, limit: int) -> FoundHits:
+    async def find(self, call: Call, ask: SearchArguments, limit: int) -> FoundHits:
         """The hits, under the caller's rights."""
         cursor = (
             decode_search_cursor(ask.cursor, _cursor_scope(ask))
@@ -318,6 +335,8 @@ class SearchTools:
         if is_lean:
             # Neighbours are joined to one passage, whose text is too short to show them all.
             question = replace(question, fold_neighbours=False)
+        if isinstance(ask, SearchContent) and ask.typing:
+            return await self._find_typed(call, question)
         with self.metrics.measure(SearchUser.of(call.caller), question.mode):
             ahead = await self.corpus.prefetch(call.caller, question)
             async with self.corpus.store.reading(call.caller) as tx:
@@ -338,6 +357,14 @@ class SearchTools:
         hits = tuple(rank_below_originals(found.hits, derived)) if derived else found.hits
         found = replace(found, hits=hits, degraded=(*notes, *found.degraded))
         return FoundHits(found, cursor, extractors, authors)
+
+    async def _find_typed(self, call: Call, question: SearchRequest) -> FoundHits:
+        with self.metrics.measure(SearchUser.of(call.caller), SearchMode.LEXICAL):
+            async with self.corpus.store.reading(call.caller) as tx:
+                found = await search_typed(self.corpus, tx, call.caller, question)
+                await self.sources.load(tx, call.caller, found)
+                extractors = await self._load_extractors(tx, call.caller, found)
+        return FoundHits(found, SearchCursor(), extractors, {})
 
     async def _load_wanted(self, caller: Caller, author: str) -> frozenset[str]:
         """The authors to filter by. A name that is nobody's and one that is hidden find nothing."""
@@ -470,7 +497,7 @@ async def _apply_mode_policy(
     return replace(request, mode=mode), [note]
 
 
-def _search_request(ask: SearchContent, cursor: SearchCursor, limit: int) -> SearchRequest:
+def _search_request(ask: SearchArguments, cursor: SearchCursor, limit: int) -> SearchRequest:
     return SearchRequest(
         query=ask.query,
         limit=limit,
@@ -486,7 +513,7 @@ def _search_request(ask: SearchContent, cursor: SearchCursor, limit: int) -> Sea
     )
 
 
-def _cursor_scope(ask: SearchContent) -> Json:
+def _cursor_scope(ask: SearchArguments) -> Json:
     """What must be equal on every page of one search."""
     return ask.model_dump(
         mode="json", exclude={"cursor", "limit", "explain", "max_tokens", "links"}
@@ -511,8 +538,9 @@ def _format_answer(
     ask: SearchContent, hits_found: FoundHits, hits: list[HitOut]
 ) -> SearchContentOut:
     found = hits_found.result
-    after = advance_cursor(hits_found.cursor, len(found.hits)) if found.has_more else None
-    is_cut = found.has_more and after is None
+    has_pages = found.has_more and not ask.typing
+    after = advance_cursor(hits_found.cursor, len(found.hits)) if has_pages else None
+    is_cut = has_pages and after is None
     return SearchContentOut(
         hits=hits,
         has_more=found.has_more,

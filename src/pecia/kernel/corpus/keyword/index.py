@@ -193,6 +193,13 @@ class KeywordIndex:
         with _reraise_unusable():
             return self._snapshot.absent_words(query, visible)
 
+    def completions(
+        self, beginning: str, visible: VisibleStatistics | None, limit: int
+    ) -> tuple[str, ...]:
+        """The most frequent visible words that begin so; none if it is itself a word of them."""
+        with _reraise_unusable():
+            return self._snapshot.completions(beginning, visible, limit)
+
     def explain(
         self, query: Query, ids: Sequence[int], visible: VisibleStatistics | None = None
     ) -> dict[int, dict[str, float]]:

@@ -17,6 +17,7 @@ from pecia.kernel.corpus.keyword.analysis.analyzer import (
     weighted_query_terms,
 )
 from pecia.kernel.corpus.keyword.analysis.token_filters import STEMMERS, STOP_WORDS, NamePart
+from pecia.kernel.corpus.keyword.analysis.tokenizer import folding_analyzer
 from pecia.kernel.corpus.keyword.entry import NO_HITS, IndexedChunk, KeywordHit, TopHits
 from pecia.kernel.corpus.keyword.idf import DocumentFrequencies, VisibleStatistics
 from pecia.kernel.corpus.keyword.query.builder import (
@@ -29,6 +30,8 @@ from pecia.kernel.corpus.keyword.query.builder import (
 )
 from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query
 
+# The words of texts, and those of names that no text has.
+_COMPLETED_FIELDS = ("folded", "path")
 # Fetched beyond the limit, to resolve most ties at its end at once.
 _MARGIN = 8
 _MAX_CACHED_QUERIES = 64
@@ -120,6 +123,26 @@ class IndexSnapshot:
             if not any(word in STOP_WORDS[it] for it in (*languages, "en"))
             and not self._occurs(word, languages, visible)
         )
+
+    def completions(
+        self, beginning: str, visible: VisibleStatistics | None, limit: int
+    ) -> tuple[str, ...]:
+        if self._occurs(beginning, self._visible_languages(visible), visible):
+            return ()
+        begun = "".join(folding_analyzer().analyze(beginning))
+        # Hidden words must not take the place of visible ones.
+        only = (
+            None
+            if visible is None
+            else next(filter_clauses(self._schema, Filter(classes=visible.classes)))
+        )
+        found = [
+            it
+            for field in _COMPLETED_FIELDS
+            for it in self._searcher.terms_with_prefix(field, begun, only, limit)
+        ]
+        best = sorted(found, key=lambda it: (-it[1], it[0]))
+        return tuple(dict.fromkeys(word for word, count in best if count))[:limit]
 
     def _occurs(
         self, word: str, languages: tuple[str, ...], visible: VisibleStatistics | None
