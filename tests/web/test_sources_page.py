@@ -109,7 +109,7 @@ def test_a_browser_that_is_not_signed_in_is_told_how_a_person_says_yes(
     waits = page.get_by_role("region").filter(has_text="as the source unsigned")
     expect(waits).to_contain_text(str(lakeside.folder))
     expect(page.get_by_role("note")).to_contain_text("pecia open")
-    expect(page.get_by_role("button", name="Yes")).to_have_count(0)
+    expect(page.get_by_role("button", name="Allow")).to_have_count(0)
 
 
 def test_what_an_agent_asked_for_is_confirmed_or_refused_on_a_page(
@@ -128,7 +128,7 @@ def test_what_an_agent_asked_for_is_confirmed_or_refused_on_a_page(
     assert [ask(it).status_code for it in ("wanted", "unwanted")] == [428, 428]
     lakeside.sign_in(page)
     page.get_by_role("link", name="Confirm").click()
-    for source_id, button in (("wanted", "Yes"), ("unwanted", "No")):
+    for source_id, button in (("wanted", "Allow"), ("unwanted", "Refuse")):
         waits = page.get_by_role("region").filter(has_text=f"as the source {source_id}?")
         waits.get_by_role("button", name=button, exact=True).click()
         expect(waits).to_have_count(0)

@@ -26,7 +26,12 @@ from pecia.interfaces.http.middleware.edge import (
 )
 from pecia.interfaces.http.pages.overview import docs_page, home_page
 from pecia.interfaces.http.pages.routes import document_routes
-from pecia.interfaces.http.pages.template import DESIGN_PATH, serve_design
+from pecia.interfaces.http.pages.template import (
+    DESIGN_PATH,
+    ICON_PATHS,
+    serve_design,
+    serve_icon,
+)
 from pecia.interfaces.http.routes.backups import BackupHandlers, backup_paths, backup_routes
 from pecia.interfaces.http.routes.confirmations import confirmation_paths, confirmation_routes
 from pecia.interfaces.http.routes.downloads import DownloadHandler
@@ -121,6 +126,7 @@ def _builtin_paths(
         "/healthz": health.alive,
         "/readyz": health.ready,
         DESIGN_PATH: serve_design,
+        **dict.fromkeys(ICON_PATHS, serve_icon),
         f"{API}/docs": docs_page(app),
         f"{API}/indexes": indexes_handler(app, authenticator),
         f"{API}/openapi.json": _openapi(app),

@@ -9,7 +9,7 @@ from pecia.kernel.feature import FeaturePage, FeatureRequest
 
 # No inline script or style, nothing cross-origin: text of a package cannot become code.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 # Without a referrer, browsers send `Origin: null` with forms, which the HTTP interface refuses.
@@ -88,6 +88,7 @@ def render_page(title: str, *main: Piece, here: str, status: int = 200) -> Featu
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", f"{title} · Pecia"),
         # The design system of the HTTP interface; the second has what only packages have.
+        tag("link", rel="icon", href="/icon.svg"),
         tag("link", rel="stylesheet", href="/design.css"),
         tag("link", rel="stylesheet", href="/ckf/pages.css"),
         tag("script", src="/ckf/pages.js", defer=True),

@@ -10,6 +10,8 @@ from starlette.responses import HTMLResponse, Response
 
 SHEETS = ("tokens.css", "components.css", "prose.css", "shell.css")
 DESIGN_PATH = "/design.css"
+ICON_PATHS = ("/icon.svg", "/favicon.ico")
+"""The second is asked for by browsers, of pages that name none."""
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
@@ -28,6 +30,7 @@ def _load_design() -> bytes:
 
 
 DESIGN = _load_design()
+ICON = files("pecia.interfaces.http.pages").joinpath("design", "icon.svg").read_bytes()
 DESIGN_URL = f"{DESIGN_PATH}?v={hashlib.sha256(DESIGN).hexdigest()[:16]}"
 
 
@@ -42,6 +45,11 @@ async def serve_design(request: Request) -> Response:
     is_hashed = f"{DESIGN_PATH}?{request.url.query}" == DESIGN_URL
     headers = {"cache-control": "public, max-age=31536000, immutable" if is_hashed else "no-cache"}
     return Response(DESIGN, headers=headers, media_type="text/css")
+
+
+async def serve_icon(request: Request) -> Response:
+    headers = {"cache-control": "public, max-age=86400"}
+    return Response(ICON, headers=headers, media_type="image/svg+xml")
 
 
 def render_page(
@@ -80,7 +88,8 @@ def render_document(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f'<title>{escape(title)}</title><link rel="stylesheet" href="{DESIGN_URL}">'
+        f'<title>{escape(title)}</title><link rel="icon" href="{ICON_PATHS[0]}">'
+        f'<link rel="stylesheet" href="{DESIGN_URL}">'
         f"</head><body>{body}</body></html>"
     )
     return HTMLResponse(
