@@ -15,11 +15,12 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from pecia.kernel.identity import owner_token
 from scripts.palette_png import encode_png
 
 ROOT = Path(__file__).parents[1]
@@ -52,7 +53,7 @@ SCREENS = {
     "people": "#/people",
     "access": "#/access?source=wiki%3Ahandbook&key=home.md&user=mira",
     "tokens": "#/tokens",
-    "audit": "#/audit",
+    "audit": "#/audit?acts=1",
     "jobs": "#/jobs",
     "health": "#/health",
     "evaluation": "#/evaluation",
@@ -65,6 +66,8 @@ SCREENS = {
 }
 TYPED = {"palette": "batt"}
 """What is typed into the command palette of a screen."""
+OPENED = {"hub": "Tools"}
+"""What is unfolded on a screen."""
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 WIDTHS = (1440, 390)
@@ -119,10 +122,19 @@ MEMORIES = (
 )
 
 
+class Server(NamedTuple):
+    """Where it is served, and what its owner sends."""
+
+    url: str
+    folder: Path
+    owner: Mapping[str, str]
+
+
 def main() -> int:
     TARGET.mkdir(exist_ok=True)
-    with serve_handbook() as url, sync_playwright() as playwright:
-        prepare(url)
+    with serve_handbook() as server, sync_playwright() as playwright:
+        url = server.url
+        prepare(server)
         wait(url)
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"),
@@ -130,7 +142,7 @@ def main() -> int:
         )
         studio = browser.new_page()
         for theme, width in product(THEMES, WIDTHS):
-            draw_all(browser, studio, url, sys.argv[1:] or [*SCREENS], theme, width)
+            draw_all(browser, studio, server, sys.argv[1:] or [*SCREENS], theme, width)
         browser.close()
     large = [it for it in TARGET.glob("*.png") if it.stat().st_size > MAX_BYTES]
     for it in large:
@@ -139,7 +151,7 @@ def main() -> int:
 
 
 @contextmanager
-def serve_handbook() -> Generator[str, None, None]:
+def serve_handbook() -> Generator[Server, None, None]:
     """A local server of its own, on a copy of the handbook."""
     with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
         home = Path(folder)
@@ -150,8 +162,11 @@ def serve_handbook() -> Generator[str, None, None]:
         port = probe.getsockname()[1]
         probe.close()
         words = ["start", str(home / "handbook"), "--no-ask", "--port", str(port)]
+        programs = home / "bin"
+        programs.mkdir()
+        (programs / "pecia").symlink_to(Path(sys.executable).parent / "pecia")
         environ = {
-            "PATH": "/usr/bin:/bin",
+            "PATH": f"{programs}:/usr/bin:/bin",
             "HOME": folder,
             "PECIA_HOME": str(home / "pecia"),
             "PECIA_CASCADE_MANIFESTS": f"kb={home / 'handbook/cascade/manifest.json'}",
@@ -160,7 +175,8 @@ def serve_handbook() -> Generator[str, None, None]:
         url = f"http://127.0.0.1:{port}"
         try:
             wait(url)
-            yield url
+            owner = {"authorization": f"Bearer {owner_token.read(home / 'pecia')}"}
+            yield Server(url, home / "handbook", owner)
         finally:
             process.terminate()
             process.wait(30)
@@ -184,8 +200,21 @@ def call(url: str, tool: str, **arguments: object) -> dict[str, object]:
     return answer.json()
 
 
-def prepare(url: str) -> None:
+def call_confirmed(at: Server, tool: str, **arguments: object) -> dict[str, Any]:
+    """A call that a person has to allow, and does."""
+    waits = call(at.url, tool, **arguments)["error"]
+    assert isinstance(waits, dict)
+    answer = f"{at.url}/api/v1/confirmations/{waits['confirmation']}"
+    httpx.post(answer, json={}, headers=at.owner, trust_env=False).raise_for_status()
+    return call(at.url, tool, **arguments)
+
+
+def prepare(server: Server) -> None:
     """What a company would have after a morning."""
+    url = server.url
+    command = "pecia cascade serve --manifest cascade/manifest.json"
+    folder = str(server.folder)
+    call_confirmed(server, "hub/add_server", server="decisions", command=command, cwd=folder)
     call(url, "admin/add_user", name="mira")
     call(url, "admin/add_group", name="workshop")
     call(url, "admin/add_member", group="workshop", user="mira")
@@ -236,7 +265,7 @@ def agent(url: str, tool: str, arguments: Mapping[str, object]) -> dict[str, Any
 
 
 def draw_all(
-    browser: Browser, studio: Page, url: str, names: Sequence[str], theme: Theme, width: int
+    browser: Browser, studio: Page, server: Server, names: Sequence[str], theme: Theme, width: int
 ) -> None:
     """In one context: the code of the pages is fetched once."""
     context = browser.new_context(
@@ -244,9 +273,13 @@ def draw_all(
         color_scheme=theme,
         reduced_motion="reduce",
     )
+    link = httpx.post(
+        f"{server.url}/api/v1/session/link", json={}, headers=server.owner, trust_env=False
+    )
+    context.new_page().goto(link.json()["url"])
     for name in names:
         page = context.new_page()
-        shot = draw(page, url, name)
+        shot = draw(page, server.url, name)
         page.close()
         (TARGET / f"{name}-{theme}-{width}.png").write_bytes(reduced(studio, shot, width))
     context.close()
@@ -262,6 +295,8 @@ def draw(page: Page, url: str, name: str) -> bytes:
         page.keyboard.press("Control+k")
         page.get_by_role("combobox").fill(TYPED[name])
         page.wait_for_load_state("networkidle")
+    if name in OPENED:
+        page.get_by_text(OPENED[name], exact=True).click()
     page.wait_for_timeout(500)
     return page.screenshot()
 

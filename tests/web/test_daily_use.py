@@ -111,12 +111,12 @@ def test_going_back_reaches_the_opened_hit_though_the_whole_search_came_meanwhil
 ) -> None:
     handbook.open(page, "#/search")
     page.get_by_role("searchbox").first.fill("quarantine of a pack")
-    hit = page.locator("article.hit", has_text="winter-preparation").get_by_role("heading")
+    hit = page.get_by_role("link", name="Winter preparation", exact=True)
     with page.expect_response(lambda it: "search_content" in it.url and _is_whole(it.request)):
-        hit.get_by_role("link").click()
+        hit.click()
     expect(page.locator(".found").first).to_be_visible()
     page.go_back()
-    expect(hit.get_by_role("link")).to_be_focused()
+    expect(hit).to_be_focused()
 
 
 def _is_whole(request: Request) -> bool:

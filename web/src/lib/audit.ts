@@ -51,7 +51,7 @@ const DID: Record<string, (it: AuditRow) => string | null> = {
   "admin.make_token": (it) => `made the token ${text(it, "label")}`,
   "admin.revoke_token": () => "revoked a token",
   "admin.grant": (it) => `changed who may see ${text(it, "source_id")}`,
-  "hub.add_server": (it) => `added the server ${text(it, "name")}`,
+  "hub.add_server": (it) => `added the server ${text(it, "server")}`,
   "hub.call_server_tool": (it) => `called ${text(it, "tool")}`,
   "admin.set_source": (it) => `changed the source ${text(it, "source_id")}`,
   "admin.set_space": (it) => `changed the space ${text(it, "name")}`,
