@@ -34,11 +34,11 @@ from pecia.kernel.corpus.provenance import (
     provenance_of,
 )
 from pecia.kernel.corpus.search.hydrate import HydratedChunk
+from pecia.kernel.corpus.search.prefix import search_typed
 from pecia.kernel.corpus.search.repetition import rank_below_originals
 from pecia.kernel.corpus.search.rerank import MAX_PAGE_SHARE
 from pecia.kernel.corpus.search.search import Corpus, SearchHit, SearchMode, SearchRequest
 from pecia.kernel.corpus.search.search import SearchResult as Found
-from pecia.kernel.corpus.search.typed import search_typed
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.store.queries import load_queries
