@@ -120,8 +120,9 @@ class MemorySettings(SettingsSection):
     )
     secrets: SecretPolicy = setting(
         "redact",
-        description="Keys, tokens and passwords in a text to remember: `mark` stores them as they"
-        " are and says so, `redact` replaces them, `refuse` does not store the text.",
+        description="Keys, tokens, passwords, PINs and door codes in a text to remember: `mark`"
+        " stores them as they are and says so, `redact` replaces them, `refuse` does not store the"
+        " text.",
     )
     personal_data: PersonalDataPolicy = setting(
         "keep",

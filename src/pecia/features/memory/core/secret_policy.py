@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias, cast
 
+from pecia.features.memory.core.access_codes import hide_codes
 from pecia.features.memory.core.personal_data import find_personal_data, hide_personal_data
 from pecia.kernel.errors import Json, Unprocessable
 from pecia.kernel.redaction import REDACTED, redact, redact_value
@@ -33,7 +34,7 @@ def hide_secrets(text: str) -> str:
     """The text, its secrets replaced; those too that a sentence tells: `the password is …`."""
     text = _TOLD.sub(_hide_told, redact(text))
     text = _PHRASE.sub(_hide_phrase, text)
-    return _RANDOM.sub(_hide_random, text)
+    return hide_codes(_RANDOM.sub(_hide_random, text))
 
 
 def refuse_text(text: str, policy: ScreenPolicy) -> str | None:
@@ -105,7 +106,7 @@ _BETWEEN = (
     rf"(?:\s+{_IS}\s+(?:(?:now|jetzt|ahora)\s+)?|\s*[:：=]\s*)"
 )
 _TOLD = re.compile(
-    rf"(?i)\b(?P<name>{_PASSWORDS}|passcode|{_KEYS}|pin(?:\s+code)?)\b"
+    rf"(?i)\b(?P<name>{_PASSWORDS}|passcode|{_KEYS}|pin(?!\s+count)(?:\s+code)?)\b"
     rf"(?P<between>{_BETWEEN}[\"'“‘`]?)"
     r"(?P<value>[^\s\"“”‘’`']{4,200})"
 )

@@ -24,6 +24,7 @@ from pecia.features.memory.tools.search import FEATURE, MemorySearchTool, Search
 from pecia.features.memory.tools.workspace import extract_team_facts
 from pecia.kernel.errors import Json, PeciaError, Unavailable
 from pecia.kernel.identity.caller import Scope
+from pecia.kernel.redaction import REDACTED
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, CitedOutput, Input, Output, TextContent, Tool
 
@@ -294,6 +295,8 @@ def _facts_of(text: str, kind: MemoryKind) -> dict[str, Json]:
 
 def _learnt(it: LearnOutcome) -> AskOutcome:
     event, text = it.decision.event, truncate_preview(it.fact.text, PREVIEW_CHARS)
+    if REDACTED in it.fact.text:
+        text = f"{text} (a secret in it was replaced; memory.secrets decides that)"
     out = AskMemoryOutcome(id=it.id, event=event, reason=it.decision.reason)
     match event:
         case MemoryEvent.ADD:
