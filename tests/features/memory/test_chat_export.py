@@ -1,6 +1,8 @@
 """Exports of other products, as those products write them, become memories with their dates."""
 
+import json
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -133,3 +135,53 @@ async def test_what_was_parsed_is_imported_with_its_dates_and_once(memories: Mem
         found = await memories.call(memories.bo, "cipher_memory_search", query=text)
         first = found["results"][0]
         assert (first["text"], first["said_at"][:10]) == (text, day)
+
+
+def with_own_ids(document: Any) -> str:
+    """The export as JSON, with ids that no other test has imported."""
+    text = json.dumps(document)
+    for id_ in ("m-b", "h-1", "m0"):
+        text = text.replace(f'"{id_}"', f'"{uuid4().hex}"')
+    return text
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+async def test_an_export_of_another_product_is_imported_as_it_is(
+    memories: Memories, as_text: bool
+) -> None:
+    for document, product, text in (
+        (CHATGPT, "ChatGPT", "My editor is Helix."),
+        (CLAUDE, "Claude", "We moved the office to Lyon."),
+        (MEM0, "mem0", "Dev works at TechCorp."),
+    ):
+        export = with_own_ids(document)
+        given = export if as_text else json.loads(export)
+        made = await memories.call(memories.bo, "memory_import", export=given)
+        assert (made["product"], made["imported"]) == (product, 1)
+        again = await memories.call(memories.bo, "memory_import", export=given)
+        assert (again["imported"], len(again["skipped"])) == (0, 1)
+        assert text in await memories.listed(memories.bo)
+
+
+async def test_what_was_imported_to_another_collection_is_said_to_be_there(
+    memories: Memories,
+) -> None:
+    given = {"id": uuid4().hex, "text": "The kiln is in shed 4."}
+    there = memories.within(collection=uuid4().hex)
+    await there.call(memories.bo, "memory_import", memories=[given])
+    made = await memories.call(memories.bo, "memory_import", memories=[given])
+    assert made["skipped"][0]["reason"] == "already imported, to another folder"
+
+
+async def test_an_export_with_more_than_one_call_takes_is_imported_whole(
+    memories: Memories,
+) -> None:
+    entries = [{"id": str(n), "memory": f"Shelf {n} holds box {n * 7}."} for n in range(450)]
+    made = await memories.call(memories.bo, "memory_import", export={"results": entries})
+    assert (made["imported"], len(made["ids"])) == (450, 450)
+
+
+async def test_nothing_to_import_and_an_unknown_document_are_refused(memories: Memories) -> None:
+    for asked in ({}, {"export": {"a": 1}}, {"export": "no JSON"}):
+        with pytest.raises(InvalidFormat):
+            await memories.call(memories.bo, "memory_import", **asked)

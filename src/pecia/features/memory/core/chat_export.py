@@ -64,7 +64,7 @@ def parse_export(document: Json, *, every_turn: bool = False) -> ParsedExport:
 def _unknown() -> InvalidFormat:
     return InvalidFormat(
         "this is no export that we know",
-        field="file",
+        field="export",
         expected="conversations.json of ChatGPT or Claude, memories of mem0, or `memory_export`",
     )
 

@@ -1,13 +1,15 @@
 """Export and import of memories. Imported memories belong to the caller."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid5
 
+import orjson
 from pydantic import Field
 
+from pecia.features.memory.core.chat_export import parse_export
 from pecia.features.memory.core.format import format_now, format_time, truncate_preview
 from pecia.features.memory.core.keys import SOURCE, MemoryFolder, is_own, kind_of
 from pecia.features.memory.core.secret_policy import (
@@ -40,13 +42,15 @@ from pecia.features.memory.tools.extraction import extract_knowledge_facts
 from pecia.features.memory.tools.memories import load_page
 from pecia.features.memory.tools.search import FEATURE
 from pecia.kernel.corpus.vectors.embedder import Embedder
-from pecia.kernel.errors import InvalidFormat, Json
+from pecia.kernel.errors import InvalidFormat, Json, PayloadTooLarge
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 EXPORT_FORMAT = "pecia-memories"
 MAX_TRANSFER = 200
+# Of one export: a call has a deadline.
+MAX_EXPORTED = 2000
 TransferKind = Literal["knowledge", "reasoning", "workspace"]
 
 
@@ -89,7 +93,19 @@ class ExportOut(Output):
 
 class ImportInput(Input):
     memories: list[ImportedMemory] = Field(
-        min_length=1, max_length=MAX_TRANSFER, json_schema_extra=UNAUDITED
+        default_factory=list[ImportedMemory],
+        max_length=MAX_TRANSFER,
+        json_schema_extra=UNAUDITED,
+    )
+    export: Any = Field(
+        default=None,
+        json_schema_extra=UNAUDITED,
+        description="Instead of `memories`: the JSON of an export, conversations.json of ChatGPT"
+        " or Claude, or the memories of mem0.",
+    )
+    every_turn: bool = Field(
+        default=False,
+        description="Of conversations in `export`: every turn, not only what is worth keeping.",
     )
     on_conflict: Literal["skip", "replace"] = Field(
         default="skip", description="What to do with a memory that you imported before."
@@ -108,6 +124,9 @@ class ImportOut(Output):
     replaced: int
     skipped: list[SkippedImport]
     ids: list[str] = Field(description="One per memory, in order; empty for a skipped one.")
+    product: str = Field(default="", description="What `export` is from.")
+    not_worth_keeping: int = Field(default=0, description="Turns of `export` that were left out.")
+    too_long: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +153,49 @@ class TransferTools:
         )
 
     async def memory_import(self, call: Call, ask: ImportInput) -> ImportOut:
-        """Import memories that were exported here or elsewhere. They become yours. A repeated
-        import is recognised by id."""
+        """Import memories that were exported here or elsewhere, or the export of another product.
+        They become yours. A repeated import is recognised by id."""
+        if ask.export is None:
+            if not ask.memories:
+                raise InvalidFormat(
+                    "there is nothing to import", field="memories", expected="memories, or export"
+                )
+            return await self._import(call, ask, ask.memories)
+        parsed = parse_export(_read_export(ask.export), every_turn=ask.every_turn)
+        if len(parsed.memories) > MAX_EXPORTED:
+            raise PayloadTooLarge(
+                f'Field "export" has {len(parsed.memories)} memories (max {MAX_EXPORTED})',
+                field="export",
+                max=MAX_EXPORTED,
+                hint="Import the file with `pecia memory import FILE`.",
+            )
+        found = [ImportedMemory.model_validate(it) for it in parsed.memories]
+        starts = range(0, len(found), MAX_TRANSFER)
+        done = [await self._import(call, ask, found[it : it + MAX_TRANSFER]) for it in starts]
+        return ImportOut(
+            success=True,
+            imported=sum(it.imported for it in done),
+            replaced=sum(it.replaced for it in done),
+            skipped=[skipped for it in done for skipped in it.skipped],
+            ids=[id_ for it in done for id_ in it.ids],
+            product=parsed.product,
+            not_worth_keeping=parsed.left_out,
+            too_long=parsed.too_long,
+        )
+
+    async def _import(
+        self, call: Call, ask: ImportInput, memories: Sequence[ImportedMemory]
+    ) -> ImportOut:
         here = resolve_scope(call, self.settings)
         policy = self.settings.screen_policy
         drafts = [
-            screen_draft(_build_draft(here, it, n), policy, n) for n, it in enumerate(ask.memories)
+            screen_draft(_build_draft(here, it, n), policy, n) for n, it in enumerate(memories)
         ]
         texts = [] if ask.dry_run else [it.text for it in drafts]
         meaning = await embed_texts(self.embedder, texts)
-        places = [_target_folder(here, it) for it in ask.memories]
+        places = [_target_folder(here, it) for it in memories]
         async with self.growth.store.writing(call.caller, call.trace) as tx:
-            ids = [_candidate_ids(here, it) for it in ask.memories]
+            ids = [_candidate_ids(here, it) for it in memories]
             known = await get_memories(tx, [id_ for pair in ids for id_ in pair])
             mine = {it.id: await find_current(tx, it) for it in known if is_own(it.key, here.owner)}
             new, again, skipped = _classify_imports(ids, mine)
@@ -190,6 +240,16 @@ def transfer_tools(carrying: TransferTools) -> tuple[AnyTool, ...]:
             read_only=False,
         ),
     )
+
+
+def _read_export(given: Any) -> Json:
+    """The document; some clients send JSON as a text."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return orjson.loads(given)
+    except orjson.JSONDecodeError:
+        raise InvalidFormat("the export is no JSON", field="export", expected="JSON") from None
 
 
 def _export_memory(memory: Memory) -> dict[str, Any]:
@@ -335,10 +395,10 @@ def _plan_replacements(
     skipped: list[tuple[int, str]] = []
     for n, known in again.items():
         same = (known.text, {**known.facts}) == (drafts[n].text, {**drafts[n].facts})
-        if not wanted or same:
-            skipped.append((n, "already imported"))
-        elif places[n].contains(known.key):
-            replaced[n] = known
-        else:
+        if not places[n].contains(known.key):
             skipped.append((n, "already imported, to another folder"))
+        elif not wanted or same:
+            skipped.append((n, "already imported"))
+        else:
+            replaced[n] = known
     return replaced, skipped
