@@ -73,6 +73,42 @@ async def test_standing_instructions_that_are_not_shown_are_counted(memories: Me
 
 
 @pytest.mark.anyio
+async def test_instructions_of_other_projects_do_not_hide_those_of_this_one(
+    memories: Memories,
+) -> None:
+    here, there = memories.within(project_name="loom"), memories.within(project_name="kiln")
+    rule = "Always label the shuttles."
+    await here.remember(memories.bo, rule)
+    others = [{"text": f"Always label crate {n}."} for n in range(120)]
+    await there.call(memories.bo, "memory_import", memories=others)
+    found = await here.call(memories.bo, "cipher_memory_search", query="How are shuttles kept?")
+    assert [it["text"] for it in found["standing"]] == [rule]
+
+
+@pytest.mark.anyio
+async def test_preferences_do_not_take_the_place_of_an_instruction(memories: Memories) -> None:
+    rule = "Never send an offer without a second reader."
+    liked = [f"I prefer offers for the {it} on one page." for it in ("mill", "dam", "weir", "dock")]
+    liked += [f"I prefer offers for the {it} in blue." for it in ("quay", "pier")]
+    await memories.remember(memories.bo, rule, *liked)
+    query = "Draft the offers for the mill, which I prefer on one page."
+    found = await memories.call(memories.bo, "cipher_memory_search", query=query)
+    assert rule in [it["text"] for it in found["standing"]]
+    assert rule in [it["text"] for it in found["results"]]
+    assert any(it["text"] in liked for it in found["standing"])
+
+
+@pytest.mark.anyio
+async def test_an_imported_text_that_is_marked_otherwise_breaks_no_search(
+    memories: Memories,
+) -> None:
+    given = [{"text": "Always wax the skis.", "standing": it} for it in ("yes", ["x"])]
+    await memories.call(memories.bo, "memory_import", memories=given)
+    found = await memories.recall(memories.bo, "How are the skis waxed?")
+    assert found[0] == "Always wax the skis."
+
+
+@pytest.mark.anyio
 async def test_one_instruction_and_one_preference_take_the_place_of_hits(
     memories: Memories,
 ) -> None:

@@ -32,7 +32,7 @@ SELECT id, prefix || text AS text FROM kernel.chunk
  WHERE tenant_id = kernel.tenant() AND id = ANY (%(ids)s::bigint[]);
 
 -- name: standing
-SELECT chunk_id, file_id FROM memory.standing(%(most)s);
+SELECT chunk_id, file_id FROM memory.standing(%(most)s, %(patterns)s::text[]);
 
 -- name: unindexed
 SELECT chunk_id, file_id FROM memory.unindexed(%(after)s, %(most)s);

@@ -46,6 +46,7 @@ from pecia.kernel.corpus.vectors.knn import VisibleSet
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.store import DictRow, Transaction, array_literal
+from pecia.kernel.text.glob import to_postgres_regex
 
 # How many of the latest writes are scanned while the index does not hold them yet.
 MAX_NEWEST = 200
@@ -127,7 +128,8 @@ class MemoryRetriever:
         self, tx: Transaction, question: MemoryQuery, meaning: PendingEmbeddings
     ) -> list[RankedMemory]:
         """The standing instructions and preferences that hold, those most like the query first."""
-        rows = await tx.fetch_all(SQL["standing"], most=MAX_STANDING)
+        patterns = [to_postgres_regex(it.glob) for it in question.ranges]
+        rows = await tx.fetch_all(SQL["standing"], most=MAX_STANDING, patterns=patterns)
         if not rows:
             return []
         near = await _load_near(question, meaning)

@@ -291,8 +291,9 @@ BEGIN
 END
 $$;
 
--- The chunks of standing instructions and preferences that hold, newest first, as far as the caller may see them.
-CREATE FUNCTION memory.standing(in_most integer) RETURNS TABLE (chunk_id bigint, file_id bigint)
+-- The chunks of standing instructions and preferences that hold and whose key matches a pattern, newest first, as far
+-- as the caller may see them.
+CREATE FUNCTION memory.standing(in_most integer, in_patterns text[]) RETURNS TABLE (chunk_id bigint, file_id bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 20 SET search_path = kernel, pg_temp AS $$
 DECLARE
     here uuid := kernel.tenant();
@@ -308,7 +309,8 @@ BEGIN
     RETURN QUERY
         SELECT c.id, c.file_id
           FROM (SELECT f.id FROM unnest(standing) WITH ORDINALITY AS asked (id, place),
-                       LATERAL (SELECT * FROM kernel.file k WHERE k.tenant_id = here AND k.id = asked.id OFFSET 0) AS f,
+                       LATERAL (SELECT * FROM kernel.file k WHERE k.tenant_id = here AND k.id = asked.id
+                                   AND k.key ~ ANY (in_patterns) OFFSET 0) AS f,
                        LATERAL (SELECT 1 FROM kernel.acl a WHERE a.tenant_id = here AND a.id = f.acl_id
                                    AND a.principals && mine OFFSET 0) AS a
                  ORDER BY asked.place LIMIT in_most) AS f,

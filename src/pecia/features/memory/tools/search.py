@@ -41,6 +41,8 @@ from pecia.kernel.tool.passages import (
 
 FEATURE = "memory"
 MAX_STANDING_SHOWN = 5
+# Beside as many instructions as there is room for.
+MAX_PREFERENCES_SHOWN = 2
 INDEX_PENDING = (
     "the keyword index is being built, and not all memories were looked at: search again shortly"
 )
@@ -295,7 +297,7 @@ class MemorySearchTool:
             meaning,
             _elapsed_ms(started, done),
             meaning.took_ms,
-            standing[:MAX_STANDING_SHOWN],
+            choose_standing(standing),
             len(standing[MAX_STANDING_SHOWN:]),
             is_partial,
         )
@@ -315,18 +317,37 @@ class MemorySearchTool:
         return [it for it in found if here.admits(it.memory)]
 
 
+def choose_standing(standing: Sequence[RankedMemory]) -> list[RankedMemory]:
+    """Those to show, in their order. Instructions hold whatever is asked: preferences leave them
+    the greater part."""
+    liked = [it for it in standing if standing_kind(it) is Standing.PREFERENCE]
+    rules = [it for it in standing if standing_kind(it) is not Standing.PREFERENCE]
+    room = max(MAX_PREFERENCES_SHOWN, MAX_STANDING_SHOWN - len(rules))
+    shown = liked[:room]
+    shown += rules[: MAX_STANDING_SHOWN - len(shown)]
+    return [it for it in standing if it in shown]
+
+
+def standing_kind(it: RankedMemory) -> Standing:
+    """An import may have another word for it."""
+    is_liked = it.memory.text_fact("standing") == Standing.PREFERENCE
+    return Standing.PREFERENCE if is_liked else Standing.INSTRUCTION
+
+
 def with_standing(
     found: Sequence[RankedMemory], standing: Sequence[RankedMemory], limit: int
 ) -> list[RankedMemory]:
     """The hits, the last of which give way to the instruction and the preference that fit best, if
-    they are not among them: at most one hit in four."""
+    they are not among them: at most one hit in four, and the instruction first."""
     room = limit // STANDING_SHARE
     best: dict[Standing, RankedMemory] = {}
     for it in standing:
-        kind = Standing(it.memory.text_fact("standing") or Standing.INSTRUCTION)
+        kind = standing_kind(it)
         if it.similarity >= MIN_STANDING_SIMILARITY[kind]:
             best.setdefault(kind, it)
-    fit = {it.memory.id: it for it in [*best.values()][:room]}
+    fit = {
+        best[it].memory.id: best[it] for it in [kind for kind in Standing if kind in best][:room]
+    }
     known = {it.memory.id for it in found[:limit]}
     more = [it for id_, it in fit.items() if id_ not in known]
     kept = [*found[:limit]]
