@@ -144,3 +144,11 @@ async def test_a_memory_of_another_project_or_collection_is_not_there_for_any_to
         named = await there.remember(memories.bo, "Else.", existingMemories=[{"id": id_}])
         assert named["unknownMemories"] == [id_]
     assert await north.listed(memories.bo) == [OLD]
+
+
+async def test_what_a_line_is_about_is_not_called_its_speaker(memories: Memories) -> None:
+    topic = "Heron: deploys go out on Wednesdays."
+    said = "Mara: I moved my loom to the attic."
+    await memories.remember(memories.bo, topic, said)
+    listed = (await memories.call(memories.bo, "memory_list"))["memories"]
+    assert {it["text"]: it["said_by"] for it in listed} == {topic: None, said: "Mara"}

@@ -170,3 +170,19 @@ async def test_team_memory_is_switched_on_apart_and_can_be_all_there_is(serve: S
         assert await noted(served.talk) == []
         await note(served.talk, "Another team meets at ten.")
         assert await noted(served.talk) == ["Another team meets at ten."]
+
+
+async def test_at_the_front_desk_a_search_brings_the_standing_instructions(serve: Serve) -> None:
+    rule, fact = "Always quote prices including VAT.", "The kiln stands in shed 4."
+    async with serve() as served:
+        await served.talk.begin("/mcp")
+
+        async def ask(tool: str, **arguments: Any) -> dict[str, Any]:
+            asked = {"name": tool, "arguments": arguments}
+            return (await served.talk.ask("/mcp", "tools/call", asked))["result"]
+
+        await ask("cipher_extract_and_operate_memory", interaction=[rule, fact])
+        for query in ("Where does the kiln stand?", "Who mends bicycles in Oslo?"):
+            found = await ask("cipher_memory_search", query=query)
+            assert f"Standing: {rule}" in found["content"][0]["text"]
+            assert found["structuredContent"]["standing"] == [rule]

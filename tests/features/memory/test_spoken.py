@@ -4,7 +4,7 @@ import pytest
 
 from pecia.features.memory.core.compare.relation import corrects
 from pecia.features.memory.core.secret_policy import ScreenPolicy, has_secret, hide_text
-from pecia.features.memory.core.utterance import read_utterance
+from pecia.features.memory.core.utterance import Standing, read_standing, read_utterance
 from tests.features.memory.conftest import Memories
 
 REMEMBERED = [
@@ -56,6 +56,16 @@ FACTS = [
     ("My car is a Skoda. The tyres are new.", ["My car is a Skoda. The tyres are new."]),
     ("My dog is called Rex. He is five.", ["My dog is called Rex. He is five."]),
     ("My dentist is Dr. Weiss in Bonn.", ["My dentist is Dr. Weiss in Bonn."]),
+    # What points at a question is kept with it.
+    (
+        "How much should I charge for a mug? We sell them at 18 pounds.",
+        ["We sell them at 18 pounds. (Re: How much should I charge for a mug?)"],
+    ),
+    (
+        "Who repairs the loom? Tom repairs looms. He lives in Ulm.",
+        ["Tom repairs looms. He lives in Ulm."],
+    ),
+    ("Where is the drill? I lent it to Kim.", ["I lent it to Kim. (Re: Where is the drill?)"]),
     ("I only drink tea. Never coffee.", ["I only drink tea. Never coffee."]),
     (
         "Mi hija se llama Lucía. Es alérgica a los cacahuetes.",
@@ -111,6 +121,35 @@ def test_a_message_of_several_facts_is_a_memory_for_each(said: str, facts: list[
 @pytest.mark.parametrize(("said", "is_kept"), UNSPACED)
 def test_statements_without_spaces_are_kept(said: str, is_kept: bool) -> None:
     assert bool(read_utterance(said).kept) is is_kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes please do that",
+        "Okay, go ahead.",
+        "Sure, do it then",
+        "Please do.",
+        "The second one please",
+    ],
+)
+def test_assent_is_not_kept(text: str) -> None:
+    assert read_utterance(text).facts == []
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("If I ask for a label, make it A6.", True),
+        ("If you write to a customer, don't use emojis.", True),
+        ("If I paste a stack trace, please explain it first.", True),
+        ("If I miss the bus, I walk.", False),
+        ("If I were rich, make no mistake, I would move.", False),
+        ("If we sell out, the shop closes early.", False),
+    ],
+)
+def test_a_command_under_a_condition_stands(text: str, stands: bool) -> None:
+    assert (read_standing(text) is Standing.INSTRUCTION) is stands
 
 
 @pytest.mark.parametrize("said", UNCLEAR)

@@ -98,11 +98,12 @@ class MoreInFile(Output):
 
 @dataclass(frozen=True, slots=True)
 class SearchNotes:
-    """What an answer says beside its hits. `is_unlikely`: none of them is likely to answer."""
+    """What an answer says beside its hits. `is_unlikely`: none of them is likely to answer.
+    `standing`: instructions that hold whatever is searched for."""
 
     next_cursor: str | None = None
     degraded: tuple[str, ...] = ()
-    footer: tuple[str, ...] = ()
+    standing: tuple[str, ...] = ()
     is_unlikely: bool = False
     absent: tuple[str, ...] = ()
     more: tuple["MoreInFile", ...] = ()
@@ -144,6 +145,9 @@ class PassagesOut(Output):
     )
     next_cursor: str | None = None
     degraded: list[str] | None = None
+    standing: list[str] | None = Field(
+        default=None, description="Remembered instructions that hold whatever is searched for."
+    )
 
 
 def count_fitting(passages: Sequence[Passage], notes: SearchNotes, max_tokens: int) -> int:
@@ -384,6 +388,7 @@ def _answer(shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int) ->
         more=[*notes.more] or None,
         next_cursor=notes.next_cursor,
         degraded=[*notes.degraded] or None,
+        standing=[*notes.standing] or None,
     )
     opening = [*describe_absent(notes.absent), *([UNLIKELY] if data.unlikely else [])]
     text = "\n\n".join([*opening, *_blocks(shown), *_closing_lines(shown, notes, left_out)])
@@ -439,8 +444,7 @@ def _closing_lines(
     if notes.next_cursor:
         yield f"More hits: the same search with cursor {notes.next_cursor}"
     yield from (f"Note: {it}" for it in notes.degraded)
-    if shown:
-        yield from notes.footer
+    yield from (f"Standing: {it}" for it in notes.standing)
 
 
 def no_link(_: HydratedChunk) -> str | None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from pecia.features.memory.core.format import format_time
 from pecia.features.memory.core.page_items import PageItems, flatten, read_items
-from pecia.features.memory.core.search.conversation import speaker_of
+from pecia.features.memory.core.search.conversation import named_speaker
 from pecia.features.memory.model import Memory
 
 STANDING_TITLE = "Standing instructions and preferences"
@@ -65,14 +65,14 @@ def parse_page(text: str) -> EditedPage | None:
 def is_about(memory: Memory, person: str) -> bool:
     """Whether a memory names somebody, or is something that they said."""
     name = flatten(person)
-    if (speaker_of(memory) or "").casefold() == name.casefold():
+    if (named_speaker(memory) or "").casefold() == name.casefold():
         return True
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", memory.text, re.IGNORECASE) is not None
 
 
 def _format_line(memory: Memory) -> str:
     said = "said once" if memory.times == 1 else f"said {memory.times} times"
-    by = speaker_of(memory)
+    by = named_speaker(memory)
     proof = f"{said}, last {memory.last_said_at.date().isoformat()}{f' by {by}' if by else ''}"
     # A bracket in a name would end the link's text.
     proof = proof.replace("[", "(").replace("]", ")")

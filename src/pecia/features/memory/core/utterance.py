@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from pecia.features.memory.core.compare.correction import CONTEXT_MARK, with_context
 from pecia.features.memory.core.compare.phrases import LANGUAGES, score_languages
 from pecia.features.memory.core.compare.vocabulary import VOCABULARY
 
@@ -164,6 +165,15 @@ _CHAT = re.compile(
     _I,
 )
 _TALK = re.compile(rf"\s*(?:{_PRAISE}|{_PAUSE})\W*", _I)
+# `Yes, please do that`: it says nothing without what it answers.
+_ASSENT = re.compile(
+    r"\s*(?:(?:yes|yep|yeah|ok(?:ay)?|sure|no|right|great|perfect|fine|then|and|please)[\s,]+)*"
+    r"(?:go ahead|go for it|go on|carry on|keep going|make it so|please do|do (?:it|that|so|this)|"
+    r"(?:do |take |use )?(?:that|this|the (?:first|second|third|last|other|former|latter)) "
+    r"(?:one|option))"
+    r"(?:[\s,]+(?:please|then|now|thanks?|thank you|again|instead))*\W*",
+    _I,
+)
 _STATUS = re.compile(
     r"\s*(?:(?:running|executing|loading|calling|searching|processing)\b.{0,60}(?:\.\.\.|…)\s*"
     r"|(?:task|all|everything|operation)\s+(?:is\s+)?(?:completed?|done|finished)\b.*)",
@@ -200,6 +210,15 @@ _STANDING = re.compile(
     r"(?:answer|reply|respond|speak)(?: \w+)? (?:in|with|briefly|short|only|always)\b|write in\b|"
     r"call me\b|address\b|format\b|stick to\b|limit\b|ab sofort|immer\b|nie(?:mals)?\b|antworte\b|"
     r"toujours\b|ne .* jamais\b|siempre\b|nunca\b)",
+    _I,
+)
+# `If I ask for a label, make it A6`: a command behind the condition.
+_CONDITIONAL = re.compile(
+    r"\s*if (?:i|we|you)\b(?! (?:were|had|could|would|was)\b)[^,.!?]{2,100},\s*"
+    r"(?:then\s+)?(?:please\s+)?(?:always\s+|never\s+|do(?:n['’]t|\s+not)\s+)?"
+    r"(?:make|use|answer|reply|respond|write|show|tell|ask|explain|translate|give|add|include|"
+    r"leave|keep|put|call|send|suggest|list|summari[sz]e|check|run|format|start|stop|warn|remind|"
+    r"say|quote|cite|link|name|round|convert|prefer|avoid|assume|treat|skip|mention|offer)\b",
     _I,
 )
 # `Réponds toujours en français`: behind the verb that a command begins with, in languages in which
@@ -309,7 +328,7 @@ def is_instruction(sentence: str) -> bool:
     """Whether a sentence begins as an instruction for all that is asked later."""
     if _NO_COMMAND.match(sentence):
         return False
-    patterns = (_STANDING, _FORMAT, _ALWAYS_UNSPACED)
+    patterns = (_STANDING, _CONDITIONAL, _FORMAT, _ALWAYS_UNSPACED)
     return any(it.match(sentence) for it in patterns) or _is_ever_command(sentence)
 
 
@@ -330,12 +349,15 @@ def _read_sentences(plain: str) -> Utterance:
         return Utterance(skipped=((plain, why),)) if why else Utterance(plain)
     kept: list[str] = []
     skipped: list[tuple[str, str]] = []
+    before = ""
     for sentence in split_sentences(plain):
         why = _skip_reason(sentence)
         if why is None:
-            kept.append(sentence)
+            points = before.endswith("?") and _points_back(sentence)
+            kept.append(with_context(sentence, before) if points else sentence)
         else:
             skipped.append((sentence, why))
+        before = sentence
     return Utterance(" ".join(kept), skipped=tuple(skipped))
 
 
@@ -345,7 +367,7 @@ def split_sentences(text: str) -> list[str]:
 
 def _is_chat(text: str) -> bool:
     """Small talk, or several of it one after the other."""
-    if _CHAT.fullmatch(text):
+    if _CHAT.fullmatch(text) or _ASSENT.fullmatch(text):
         return True
     parts = [it for it in re.split(r"[,;]\s*|\s+-\s+", text.strip(" .!…")) if it]
     return bool(parts) and all(_CHAT.fullmatch(it) or _TALK.fullmatch(it) for it in parts)
@@ -397,6 +419,23 @@ def _skip_unspaced(sentence: str) -> str | None:
     return None if said >= MIN_UNSPACED_CHARS else "it says too little"
 
 
+def _points_back(sentence: str) -> bool:
+    """Whether a sentence has a pronoun and no name or noun with an article that it may stand for:
+    `we sell them at 18 pounds`."""
+    words = _WORDS.findall(sentence)
+    place = next((n for n, it in enumerate(words) if it.lower() in _PRONOUNS), None)
+    if place is None:
+        return False
+    before = words[:place]
+    is_named = any(it[0].isupper() and it.lower() not in _SPEAKERS for it in before[1:])
+    return not is_named and _ARTICLES.isdisjoint(it.lower() for it in before)
+
+
+_PRONOUNS = frozenset(
+    ("it", "it's", "them", "they", "they're", "those", "these", "he", "he's", "she", "she's", "him")
+)
+
+
 def split_facts(text: str) -> list[str]:
     """The sentences of a short text, one by one where each says what it is about: it begins with
     its speaker, with a name or another word that is no pronoun, or it is a longer one with an
@@ -417,7 +456,9 @@ def split_facts(text: str) -> list[str]:
             # `The tyres are new.` goes on with what was said before it.
             or (words[0] in _ARTICLES and len(words) >= MIN_ARTICLE_WORDS)
         )
-        is_cut = bool(facts) and _ABBREVIATED.search(facts[-1]) is not None
+        is_cut = bool(facts) and (
+            _ABBREVIATED.search(facts[-1]) is not None or sentence.startswith(CONTEXT_MARK)
+        )
         if facts and (is_cut or not is_alone):
             facts[-1] += f" {sentence}"
         else:

@@ -10,7 +10,7 @@ from pydantic import Field
 from pecia.features.memory.chat_model import ChatService
 from pecia.features.memory.core.format import format_time, truncate_preview
 from pecia.features.memory.core.keys import SOURCE
-from pecia.features.memory.core.search.conversation import speaker_of
+from pecia.features.memory.core.search.conversation import named_speaker
 from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.utterance import Utterance, read_utterance
 from pecia.features.memory.judge import DecisionRules
@@ -283,7 +283,7 @@ def _used_memory(it: RankedMemory) -> UsedMemory:
         text=it.memory.text,
         similarity=it.similarity,
         said_at=format_time(it.memory.said_at),
-        said_by=speaker_of(it.memory),
+        said_by=named_speaker(it.memory),
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from pecia.features.memory.core.format import format_time, list_texts
 from pecia.features.memory.core.keys import SOURCE, KeyRange, is_own, kind_of
-from pecia.features.memory.core.search.conversation import speaker_of
+from pecia.features.memory.core.search.conversation import named_speaker
 from pecia.features.memory.core.secret_policy import replace_marks, screen_text
 from pecia.features.memory.embeddings import embed_texts
 from pecia.features.memory.model import Memory, MemoryDraft, MemoryKind
@@ -363,7 +363,7 @@ def memory_out(memory: Memory, user_id: UUID | None) -> MemoryOut:
         created_at=format_time(memory.said_at),
         changed_at=format_time(memory.changed_at),
         said_at=format_time(memory.said_at),
-        said_by=speaker_of(memory),
+        said_by=named_speaker(memory),
         valid_from=format_time(memory.valid_from),
         valid_to=format_time(memory.valid_to) if memory.valid_to else None,
         superseded_by=str(memory.superseded_by) if memory.superseded_by else None,

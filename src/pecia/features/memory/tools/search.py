@@ -9,9 +9,14 @@ from uuid import UUID
 
 from pydantic import Field
 
-from pecia.features.memory.core.format import format_now, format_time, list_texts
+from pecia.features.memory.core.format import (
+    format_now,
+    format_time,
+    list_texts,
+    truncate_preview,
+)
 from pecia.features.memory.core.keys import SOURCE, KeyRange
-from pecia.features.memory.core.search.conversation import speaker_of
+from pecia.features.memory.core.search.conversation import named_speaker
 from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.toolset import require_enabled
 from pecia.features.memory.core.utterance import Standing
@@ -41,6 +46,7 @@ from pecia.kernel.tool.passages import (
 
 FEATURE = "memory"
 MAX_STANDING_SHOWN = 5
+MAX_INSTRUCTION_CHARS = 200
 # Beside as many instructions as there is room for.
 MAX_PREFERENCES_SHOWN = 2
 INDEX_PENDING = (
@@ -247,7 +253,7 @@ class MemorySearchTool:
             with_superseded="superseded" in ask.include,
         )
         sought = await self.retrieve(call, here, [ask.query], wanted)
-        notes = SearchNotes(degraded=sought.degraded)
+        notes = SearchNotes(degraded=sought.degraded, standing=list_instructions(sought))
         passages = [_to_passage(it) for it in sought.hits]
         left_out = 0
         if ask.max_tokens is not None:
@@ -315,6 +321,16 @@ class MemorySearchTool:
         question = MemoryQuery(*asked, wanted.limit)
         found = await self.retriever.find_standing(tx, question, meaning)
         return [it for it in found if here.admits(it.memory)]
+
+
+def list_instructions(sought: MemorySearchResult) -> tuple[str, ...]:
+    """The standing instructions that are not among the hits, each on one line."""
+    shown = {it.memory.id for it in sought.hits}
+    return tuple(
+        truncate_preview(it.memory.text, MAX_INSTRUCTION_CHARS)
+        for it in sought.standing
+        if it.memory.id not in shown and standing_kind(it) is Standing.INSTRUCTION
+    )
 
 
 def choose_standing(standing: Sequence[RankedMemory]) -> list[RankedMemory]:
@@ -407,7 +423,7 @@ def search_hit_out(it: RankedMemory, *, with_facts: bool) -> MemorySearchHit:
         "timestamp": format_time(memory.said_at),
         "similarity": it.similarity,
         "said_at": format_time(memory.said_at),
-        "said_by": speaker_of(memory),
+        "said_by": named_speaker(memory),
         "valid_from": format_time(memory.valid_from),
         "valid_to": format_time(memory.valid_to) if memory.valid_to else None,
         "times_said": memory.times,

@@ -58,6 +58,8 @@ _AND = frozenset(("et", "y", "e"))
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUESTION = re.compile(r"[?？\u037e؟]\s*$")
 _NAMES = frozenset({ValueKind.NAME})
+CONTEXT_MARK = "(Re: "
+"""Begins what a text is about, behind it."""
 _CONTEXT = re.compile(r"^(?P<said>.*\S) \(Re: (?P<context>.+)\)$", re.DOTALL)
 
 
@@ -95,7 +97,7 @@ def with_context(text: str, before: str) -> str:
     context = flatten_context(before)
     if len(context) > MAX_CONTEXT_CHARS:
         context = f"{context[:MAX_CONTEXT_CHARS].rstrip()}…"
-    return f"{text} (Re: {context})"
+    return f"{text} {CONTEXT_MARK}{context})"
 
 
 def flatten_context(text: str) -> str:

@@ -22,6 +22,26 @@ def speaker_of(memory: Memory) -> str | None:
     return memory.text_fact("said_by") or read_speaker(memory.text)
 
 
+def named_speaker(memory: Memory) -> str | None:
+    """Who is said to have said it. What a line begins with may be what it is about, as in `Heron:
+    deploys go out on Mondays`: it is a speaker where the text speaks of `I` or to `you`."""
+    said_by = memory.text_fact("said_by")
+    if said_by is not None:
+        return said_by
+    name = read_speaker(memory.text)
+    told = memory.text.partition(":")[2]
+    is_speech = _FIRST_PERSONS.search(told) is not None or continues(told)
+    return name if is_speech or memory.text_fact("sourceSessionId") else None
+
+
+_FIRST_PERSONS = re.compile(
+    r"\b(?:i|me|my|mine|we|us|our|ours|you|your|yours|ich|mich|mein\w*|wir|uns\w*|du|dich|dein\w*|je|"
+    r"j['’]\w+|moi|mon|ma|mes|nous|notre|tu|toi|vous|yo|mi|nosotros|nuestr[ao]s?|eu|meu|minha|nós|"
+    r"io|mio|mia|noi|ik|mijn|wij|ons|onze|jij|jag|jeg|vi|min)\b",
+    re.IGNORECASE,
+)
+
+
 def read_speaker(text: str) -> str | None:
     """The name that a line of a transcript begins with."""
     found = _SPEAKER.match(text)
