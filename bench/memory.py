@@ -35,6 +35,7 @@ HALVED: dict[str, tuple[Half, Half]] = {
     "fresh4": ("fresh4 seen", "fresh4 held"),
     "fresh5": ("fresh5 seen", "fresh5 held"),
     "fresh7": ("fresh7 seen", "fresh7 held"),
+    "fresh8": ("fresh8 seen", "fresh8 held"),
 }
 PARTS = ("labels", *WHOLE, *HALVED, "locomo", "beam", "speed")
 MEMORIES = int(os.environ.get("PECIA_BENCH_MEMORIES", "3000"))

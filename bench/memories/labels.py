@@ -17,6 +17,9 @@ further corrections and other facts, written before ADR 220; its second half was
 of it, another one than here, was read while its rules were written; of the other half only figures.
 `fresh7` was written before the code was read, by the author of ADR 290; its second half was not
 read until the rules were done. One rule was written after that.
+`fresh8` was written before the code was read, by the author of ADR 330, and is halved by the first
+statement of a line, so that a fact and what looks like it are in one half. The held half was run
+once, by pairs; rules for the five pairs that were merged wrongly were written after that.
 """
 
 import re
@@ -43,6 +46,8 @@ Half: TypeAlias = Literal[
     "fresh5 held",
     "fresh7 seen",
     "fresh7 held",
+    "fresh8 seen",
+    "fresh8 held",
 ]
 
 # Sets that are not halved, each in a folder of its own.
@@ -55,7 +60,7 @@ def read_labels(name: str, half: Half) -> list[tuple[str, ...]]:
     """The lines of a set, split at their bars."""
     lines = _path(name, half).read_text("utf-8").splitlines()
     kept = [it for it in lines if it and not it.startswith("#")]
-    kept = [it for it in kept if half in WHOLE or half.endswith(_half(it))]
+    kept = [it for it in kept if half in WHOLE or half.endswith(_half(_key(it, half)))]
     if name == "near_twins":
         return [tuple(_TWINS.sub(rf"\{n}", it) for n in (1, 2)) for it in kept]
     return [tuple(part.strip() for part in it.split(" | ")) for it in kept]
@@ -64,6 +69,11 @@ def read_labels(name: str, half: Half) -> list[tuple[str, ...]]:
 def _path(name: str, half: Half) -> Path:
     folder = half.partition(" ")[0]
     return (FOLDER / folder if folder.startswith("fresh") else FOLDER) / f"{name}.txt"
+
+
+def _key(line: str, half: Half) -> str:
+    """What of a line says in which half it is."""
+    return line.partition(" | ")[0] if half.startswith("fresh8") else line
 
 
 def _half(line: str) -> str:

@@ -39,6 +39,16 @@ OTHER = [
     # The speaker's side.
     ("The team reports to me.", "I report to the team."),
     ("I report to Ann.", "Ann reports to me."),
+    # A past that looks like the base form.
+    ("Ann cuts the hedge.", "Ann cut the hedge."),
+    ("The firm cost the town a park.", "The firm costs the town a park."),
+    ("We used Postgres for the ledger.", "We use Postgres for the ledger."),
+    # A name, and who called.
+    ("The name of our landlord is Mr. Okafor.", "Our landlord called Mr. Okafor."),
+    ("We have a landlord named Mr. Okafor.", "Our landlord called Mr. Okafor."),
+    ("The name of the default branch is trunk.", "The default branch was named trunk."),
+    # How far, and to what.
+    ("They raised the rent to 1180 euros.", "The rent was raised by 1,180 euros."),
     # A preposition.
     ("Ann leaves Rome at 9.", "Ann leaves for Rome at 9."),
     ("He runs the shop.", "He runs to the shop."),

@@ -76,9 +76,11 @@ def are_different(one: Statement, other: Statement) -> bool:
     return (
         _differ_in_number(one, other)
         or _differ_in_number(other, one)
-        or _differ_in_person(one, other)
+        or differ_in_person(one, other)
         or _swaps_word(one, other)
         or _differ_in_day(one, other)
+        or _differ_in_bound(one, other)
+        or _calls(one) is not _calls(other)
         or _says_apart(one, other)
         or _says_apart(other, one)
     )
@@ -90,6 +92,28 @@ def _differ_in_day(one: Statement, other: Statement) -> bool:
         {_WEEKDAYS[word] for word in it.words if word in _WEEKDAYS} for it in (one, other)
     )
     return bool(mine - theirs) and bool(theirs - mine)
+
+
+_BOUNDS = frozenset(("to", "by", "from"))
+
+
+def _differ_in_bound(one: Statement, other: Statement) -> bool:
+    """`Raised to 900`, `raised by 900`."""
+    mine, theirs = (
+        {b: a for a, b in pairwise(it.words) if a in _BOUNDS and b[:1].isdigit()}
+        for it in (one, other)
+    )
+    return any(mine[it] != theirs[it] for it in mine.keys() & theirs.keys())
+
+
+_NAMING = frozenset(("called", "named"))
+_NAMED_BEHIND = frozenset(("is", "are", "am", "was", "were", "be", "has", "have", "had", "with"))
+
+
+def _calls(it: Statement) -> bool:
+    """Whether somebody calls or called: `our landlord called Mr Okafor` says no name."""
+    at = next((n for n, word in enumerate(it.words) if word in _NAMING), 0)
+    return at > 0 and _NAMED_BEHIND.isdisjoint(it.words[:at]) and it.words[at - 1] not in LIGHT
 
 
 def _says_apart(one: Statement, other: Statement) -> bool:
@@ -165,7 +189,7 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
 
 
-def _differ_in_person(one: Statement, other: Statement) -> bool:
+def differ_in_person(one: Statement, other: Statement) -> bool:
     """Whether each has somebody whom the other has not: `his car`, `her car`."""
     mine, theirs = (
         {_PERSONS[word] for word in it.words if word in _PERSONS} for it in (one, other)

@@ -16,6 +16,7 @@ from pecia.features.memory.core.compare.difference import (
     DETERMINERS,
     LINKS,
     are_different,
+    differ_in_person,
     narrowing_words,
 )
 from pecia.features.memory.core.compare.plain_words import rewrite
@@ -31,6 +32,7 @@ from pecia.features.memory.core.compare.statement import (
 from pecia.features.memory.core.compare.tense import is_auxiliary, past_verbs, tenses_agree
 from pecia.features.memory.core.compare.vocabulary import LINES, VOCABULARY
 from pecia.features.memory.core.compare.voice import keep_agents
+from pecia.features.memory.core.frames.frame import share_frame
 
 # Fewer words that count say too little to be compared.
 MIN_WORDS = 2
@@ -48,6 +50,8 @@ def says_same(new: str, old: str) -> bool:
     one, other = pair
     if len(one.content) + one.anchors.total() + one.guards.total() < MIN_WORDS:
         return False
+    if _is_one_frame(new, old, one, other):
+        return True
     if not _may_be_one(one, other):
         return False
     left, right = _leftover(one.content, other.content)
@@ -60,6 +64,16 @@ def says_same(new: str, old: str) -> bool:
         | _implied_nouns(other)
     )
     return empty.issuperset((*left, *right))
+
+
+def _is_one_frame(new: str, old: str, one: Statement, other: Statement) -> bool:
+    """Whether both read as one frame, of the same names, numbers and people."""
+    return (
+        one.exact <= other.written
+        and other.exact <= one.written
+        and not differ_in_person(one, other)
+        and share_frame(rewrite(new), rewrite(old))
+    )
 
 
 def _tells_otherwise(one: Statement, other: Statement) -> bool:

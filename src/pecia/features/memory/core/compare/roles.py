@@ -52,6 +52,7 @@ _NEEDED = frozenset(("need", "needed", "require", "required", "necessary"))
 # They would come to stand before another word.
 _BINDS_TO = frozenset(("only", "just", "always", "not", "never", "almost"))
 _MAX_AMOUNT = 3
+_CONTAINERS = VOCABULARY["containers"]
 _SAME = {"each": "every", "everybody": "everyone"}
 
 
@@ -184,7 +185,10 @@ def _genitives(it: Statement, tokens: list[_Token]) -> list[_Token]:
         owners = [at for at in tokens if place < at.place < end]
         # `A weight of 750 kg` is nobody's.
         is_amount = bool(owners) and any(sign.isdigit() for sign in it.words[owners[0].place])
-        if heads and owners and not is_amount and not any(at.binds for at in heads):
+        # And a tea cup is no cup of tea.
+        is_filled = it.words[place - 1].rstrip("s") in _CONTAINERS
+        is_owned = not is_amount and not is_filled and not any(at.binds for at in heads)
+        if heads and owners and is_owned:
             before = [at for at in tokens if at not in heads and at.place < place]
             behind = [at for at in tokens if at.place >= end]
             tokens = [*before, *owners, *heads, *behind]

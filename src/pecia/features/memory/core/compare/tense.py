@@ -5,6 +5,7 @@ finishes`. A noun made of a verb has none: `the founder` founded.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from pecia.features.memory.core.compare.statement import (
@@ -44,6 +45,10 @@ def tenses_agree(one: Statement, other: Statement) -> bool:
                 return False
     if _is_over(one) is not _is_over(other):
         return False
+    if _was_named(one) is not _was_named(other):
+        return False
+    if _is_unmarked_past(one, other) or _is_unmarked_past(other, one):
+        return False
     if _has_german_past(one, other) or _has_german_past(other, one):
         return False
     return _can_agrees(one, other, theirs) and _can_agrees(other, one, mine)
@@ -54,6 +59,29 @@ def _is_over(it: Statement) -> bool:
     return any(
         (word, behind) == ("used", "to") and before not in _IS | AUXILIARIES
         for before, word, behind in zip(it.words, it.words[1:], it.words[2:], strict=False)
+    )
+
+
+def _was_named(it: Statement) -> bool:
+    """Whether it tells a name of the past; what somebody was named they are called."""
+    return any(pair in _PAST_NAMES for pair in pairwise(it.words))
+
+
+_PAST_NAMES = frozenset((a, b) for a in ("was", "were") for b in ("named", "called", "name"))
+
+
+# Their past is their base form.
+_UNMARKED = frozenset(
+    ("cost", "cut", "hit", "let", "put", "quit", "set", "shut", "split", "spread", "hurt", "beat")
+)
+
+
+def _is_unmarked_past(one: Statement, other: Statement) -> bool:
+    """`Ann cut the hedge` and `Ann cuts the hedge`; not `tickets cost 5`."""
+    present = {(before, word) for before, word in pairwise(other.words)}
+    return any(
+        word in _UNMARKED and not before.endswith("s") and (before, f"{word}s") in present
+        for before, word in pairwise(one.words)
     )
 
 
