@@ -103,6 +103,24 @@ async def test_a_manual_page_is_read_as_sections_without_requests(extractor: Fil
         assert "Copyright" not in found.text
 
 
+@pytest.mark.parametrize(
+    "skipped",
+    [
+        '.de Sp \\" vertical space\nDefined\n..\n',
+        ".de Sp ee\nDefined\n..\n.ee\n",
+        ".ig\nDefined\n..\n",
+        ".ig ee\nDefined\n..\n.ee\n",
+    ],
+)
+async def test_what_a_page_defines_is_skipped_and_the_rest_is_read(
+    extractor: FileExtractor, skipped: str
+) -> None:
+    found = await extractor.extract((skipped + MAN).encode(), name="tide.1")
+    assert found.title == "tide(1) - show the water level"
+    assert "a port's gauge." in found.text
+    assert "Defined" not in found.text
+
+
 async def test_a_page_in_mdoc_is_read_the_same_way(extractor: FileExtractor) -> None:
     found = await extractor.extract(MDOC.encode(), name="tided.8")
     assert found.title == "tided(8) - serve the water level"

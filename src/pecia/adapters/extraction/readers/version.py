@@ -4,7 +4,7 @@ from functools import cache
 from importlib.metadata import version
 
 # Raised when a change here may give another text for the same bytes.
-READER_REVISION = 7
+READER_REVISION = 8
 
 OURS = "pecia"
 

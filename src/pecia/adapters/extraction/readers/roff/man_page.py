@@ -76,7 +76,7 @@ class ManPage:
         if found is None:
             self._add_text(line)
         elif found[1] in _DEFINITIONS:
-            _skip_definition(found[2], lines)
+            _skip_definition(found[1], found[2], lines)
         elif found[1] in ("if", "ie", "el"):
             self._choose(found[1], found[2], lines)
         elif found[1] == "TS":
@@ -277,8 +277,10 @@ def _split_condition(rest: str) -> tuple[str, str]:
     return "", rest.partition(" ")[2]
 
 
-def _skip_definition(rest: str, lines: Iterator[str]) -> None:
-    end = f".{[*rest.split()[:2], '.', '.'][1]}"
+def _skip_definition(request: str, rest: str, lines: Iterator[str]) -> None:
+    """Up to the macro that ends it, which comes after the name; `ig` defines nothing."""
+    given = _split(rest)[0 if request == "ig" else 1 :]
+    end = f".{given[0] if given else '.'}"
     for line in lines:
         if line.rstrip() == end or line.startswith(".. "):
             return
