@@ -41,8 +41,10 @@ _MAX_JOINED_CHARS = 40
 _MIN_NAME_CHARS = 2
 
 _WORD = re.compile(r"[^\W_]+")
+_IDENTIFIER = re.compile(r"\w+")
 _YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
 _SHORT_YEAR = re.compile(r"(?:fy|cy)(\d\d)")
+_DATED = re.compile(rf"(?:fy|cy)?(?:{_YEAR.pattern})|{_SHORT_YEAR.pattern}")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 
 
@@ -103,17 +105,20 @@ def detect_named_files(
 def extract_names(question: str) -> dict[str, tuple[str, ...]]:
     """What in a question may be a name, each with the words of the question that it is made of.
 
-    Names are often written together, so neighbours count as one word too. A text does not speak of
-    what comes after it: of several years the last is the one that names a file.
+    Names are often written together, so neighbours count as one word too, but not a part of what is
+    written as one: `hot_standby_feedback` is no `hot standby`. A text does not speak of what comes
+    after it: of several years the last is the one that names a file.
     """
-    words = [it.lower() for it in _WORD.findall(question)]
+    read = (tuple(_WORD.findall(it.lower())) for it in _IDENTIFIER.findall(question))
+    wholes = [it for it in read if it]
+    words = [word for whole in wholes for word in whole]
     names = {it: (it,) for it in remove_stop_words(question)}
     # `2018` of `FY2018` names a file; `scale` of `ScaleReader` is a part of another name.
     names |= {it.text: (it.whole,) for it in find_name_parts(question) if it.text.isdigit()}
-    for size in (2, 3):
-        for at in range(len(words) - size + 1):
-            some = tuple(words[at : at + size])
-            if sum(map(len, some)) <= _MAX_JOINED_CHARS:
+    for size in (1, 2, 3):
+        for at in range(len(wholes) - size + 1):
+            some = tuple(word for whole in wholes[at : at + size] for word in whole)
+            if len(some) > 1 and sum(map(len, some)) <= _MAX_JOINED_CHARS:
                 names.setdefault("".join(some), some)
     for word in words:
         if short := _SHORT_YEAR.fullmatch(word):
@@ -167,7 +172,14 @@ def match_name(
             it.startswith(word) and it.isalpha() for it in names
         ):
             found[word] = _PREFIX_MATCH_SCORE
-    return found
+    return {} if _tells_only_a_year(found, names) else found
+
+
+def _tells_only_a_year(found: Mapping[str, float], names: frozenset[str]) -> bool:
+    """Whether only the year is in the name, which says more: a year tells the editions of a file
+    apart, and other files have it too.
+    """
+    return all(map(_DATED.fullmatch, found)) and not all(map(_DATED.fullmatch, names))
 
 
 def _name_scores(matches: Mapping[int, Mapping[str, float]]) -> dict[int, float]:

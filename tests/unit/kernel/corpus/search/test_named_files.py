@@ -56,6 +56,19 @@ def test_of_several_years_the_last_names_the_file() -> None:
     assert best("Northwind revenue in 2020, 2021 and 2022") == "NORTHWIND_2022_10K.pdf"
 
 
+def test_a_year_alone_names_no_file_that_is_called_something_else() -> None:
+    keys = [*(f"NORTHWIND_20{year}_10K.pdf" for year in range(12, 23)), "BLUEHARBOR_2023Q2_10Q.pdf"]
+    for asked in ("FY2023", "2023", "FY23"):
+        found = named(f"Which rates does Northwind expect for {asked}?", candidates(*keys))
+        assert found is None or len(keys) - 1 not in found.files
+
+
+def test_a_year_names_a_file_that_is_called_nothing_else() -> None:
+    found = named("Which rates were expected in 2023?", candidates("2021.pdf", "2022.pdf", "2023.pdf"))
+    assert found is not None
+    assert next(iter(found.files)) == 2
+
+
 def test_the_name_is_no_longer_asked_of_the_pages() -> None:
     found = named("What was the Blue Harbor revenue in FY2021?", candidates(*KEYS))
     assert found is not None
@@ -134,6 +147,18 @@ def test_only_what_is_written_as_a_name_is_looked_for_in_a_title() -> None:
 def test_a_name_remembers_the_words_that_it_is_made_of() -> None:
     assert extract_names("At Blue Harbor in FY2021")["blueharbor"] == ("blue", "harbor")
     assert extract_names("At Blue Harbor in FY2021")["2021"] == ("fy2021",)
+
+
+def test_a_part_of_an_identifier_is_not_joined_to_its_neighbours() -> None:
+    names = extract_names("default of hot_standby_feedback in Blue Harbor")
+    assert "hotstandbyfeedback" in names
+    assert "blueharbor" in names
+    assert not {"hotstandby", "standbyfeedback", "feedbackin"} & {*names}
+    files = candidates("HOT_STANDBY_README.html", "settings.html", "other.html")
+    assert named("default of hot_standby_feedback", files) is None
+    found = named("queries on a hot standby", files)
+    assert found is not None
+    assert next(iter(found.files)) == 0
 
 
 def test_a_path_is_read_as_names_without_its_suffix() -> None:
