@@ -186,6 +186,25 @@ async def test_a_small_budget_still_shows_a_hit(served: Served, tmp_path: Path) 
     assert len(page["structuredContent"]["hits"]) == 1
 
 
+@pytest.mark.parametrize("budget", [250, 300])
+async def test_the_smallest_budget_shows_a_hit_of_a_long_name(
+    served: Served, tmp_path: Path, budget: int
+) -> None:
+    title = "Handbook of the works at the river, with all that is known of boilers and of valves"
+    key = "manuals-of-the-works/handbook-of-the-boilers-at-the-river.md"
+    text = f"# {title}\n\n## Reliefs\n\nThe valve is relieved at 1350 millibar.\n"
+    await filled(served, tmp_path / "docs", {key: text, **BOILER})
+    asked = {"query": "valve relieved at millibar", "max_tokens": budget}
+    page = await ask(served.talk, "search_content", **asked)
+    assert cost(page) <= budget
+    [hit] = page["structuredContent"]["hits"]
+    assert (hit["uri"], hit["seq"]) == (f"pecia://file/docs/{key}", 0)
+    assert hit["text"]
+    cursor = page["structuredContent"]["next_cursor"]
+    following = await ask(served.talk, "search_content", cursor=cursor, **asked)
+    assert following["structuredContent"]["hits"][0]["uri"] != hit["uri"]
+
+
 async def test_a_text_that_was_kept_in_part_says_so_where_it_is_read(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,6 +316,12 @@ async def test_words_that_nothing_has_are_told(shore: ServedLake) -> None:
     said = text_of(await ask(talk, "ask", question="check the rim with the zeppelin gauge"))
     assert "No text here has: zeppelin." in said
     assert "Passages that answer" not in said
+
+
+async def test_an_endless_word_of_a_query_is_not_said_again(shore: ServedLake) -> None:
+    answer = await ask(shore.served.talk, "search_content", query=f"rim {'z' * 4_000}")
+    assert "zzz" not in text_of(answer)
+    assert "absent" not in answer["structuredContent"]
 
 
 @pytest.mark.parametrize("path", [DESK, "/mcp/all"])

@@ -38,7 +38,6 @@ _TAIL_WEIGHT = 0.35
 MAX_WHERE_CHARS = 120
 MAX_TITLE_CHARS = 100
 CUT = "…"
-
 MAX_HEADINGS = 3
 MAX_LEAD_CHARS = 160
 """Of a paragraph before the chunk that continues it."""
@@ -48,7 +47,6 @@ MAX_GROUP = 3
 
 ProvenanceOf: TypeAlias = Callable[[HydratedChunk], Provenance]
 LinkOf: TypeAlias = Callable[[HydratedChunk], str | None]
-
 
 UNLIKELY = "Nothing here seems to answer this. Nearest:"
 
@@ -489,13 +487,17 @@ def group_hits(hits: Sequence[SearchHit], limit: int) -> tuple[list[HitGroup], i
 def to_passages(
     groups: Sequence[HitGroup], provenance: ProvenanceOf, link: LinkOf = no_link
 ) -> list[Passage]:
-    """The groups as passages, none of which repeats text of an earlier one."""
-    taken: dict[int, list[Span]] = {}
-    passages: list[Passage] = []
+    """The groups as passages; what stands around a hit ends where another begins."""
+    taken: dict[int, list[tuple[HitGroup, Span]]] = {}
     for group in groups:
         known = taken.setdefault(group.hits[0].passage.file_id, [])
-        excerpts = [_excerpt(hit, known) for hit in group.hits]
-        known += [Span(it.start, it.start + len(it.text)) for it in excerpts]
+        known += [(group, _core(it)) for it in group.hits]
+    passages: list[Passage] = []
+    for group in groups:
+        known = taken[group.hits[0].passage.file_id]
+        others = [span for owner, span in known if owner is not group]
+        excerpts = [_excerpt(hit, others) for hit in group.hits]
+        known += [(group, Span(it.start, it.start + len(it.text))) for it in excerpts]
         passages.append(_to_passage(group, tuple(excerpts), provenance, link))
     return passages
 
@@ -571,19 +573,20 @@ def _unit_name(content_type: str) -> str:
 
 
 def _excerpt(hit: SearchHit, taken: Sequence[Span]) -> Excerpt:
-    """The window of a hit, without what others have shown around it."""
-    it, window = hit.passage, hit.window
-    start = max([window.span.start, *(by.end for by in taken if by.end <= it.start)])
+    """The window of a hit, without what others show."""
+    it, window, core = hit.passage, hit.window, _core(hit)
+    before = (min(by.end, it.start) for by in taken if by.start < it.start)
+    after = (max(by.start, it.end) for by in taken if by.end > it.end)
+    start, end = max([window.span.start, *before]), min([window.span.end, *after])
     if start == 0:
         # The title stands above the passage already.
         start = _find_body(window.text, it.title, hit.focus)
-    end = min([window.span.end, *(by.start for by in taken if by.start >= it.end)])
-    first = max(start, _paragraph_start(hit, start))
+    first = max(start, core.start)
     return Excerpt(
         start,
         window.text[start - window.span.start : end - window.span.start],
         # A chunk of frontmatter alone is left for the text that it is about.
-        core=Span(first, it.end if first < it.end else end),
+        core=Span(first, core.end if first < core.end else end),
         focus=hit.focus,
         prefix=window.prefix,
         core_prefix=it.prefix,
@@ -601,14 +604,12 @@ def _find_body(text: str, title: str, focus: Span) -> int:
     return len(text) - len(rest.lstrip("\n")) if is_title and rest.strip() else body
 
 
-def _paragraph_start(hit: SearchHit, first: int) -> int:
-    """Where the paragraph begins in which the chunk does, if that is near: a term may stand there
-    that the chunk explains. Not before `first`."""
+def _core(hit: SearchHit) -> Span:
+    """The chunk, from where its paragraph begins if that is near: it may explain a term there."""
     it, window = hit.passage, hit.window
-    before = window.text[first - window.span.start : it.start - window.span.start]
-    paragraph = before[before.rfind("\n\n") + 2 :] if "\n\n" in before else before
-    is_near = len(paragraph.strip()) > 0 and len(paragraph) <= MAX_LEAD_CHARS
-    return it.start - len(paragraph) if is_near and not it.prefix else it.start
+    paragraph = window.text[: it.start - window.span.start].rpartition("\n\n")[2]
+    is_near = len(paragraph) <= MAX_LEAD_CHARS and paragraph.strip() and not it.prefix
+    return Span(it.start - len(paragraph) if is_near else it.start, it.end)
 
 
 def _words(chunk: HydratedChunk) -> list[str]:

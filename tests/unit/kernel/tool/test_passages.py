@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pecia.kernel.corpus.provenance import Provenance, provenance_of, with_writer
-from pecia.kernel.corpus.search.hydrate import HydratedChunk
+from pecia.kernel.corpus.search.excerpt import TextWindow
+from pecia.kernel.corpus.search.hydrate import HydratedChunk, SearchHit
 from pecia.kernel.text.span import Span
 from pecia.kernel.tool.model import TextContent, ToolResult
 from pecia.kernel.tool.passages import (
@@ -20,6 +21,8 @@ from pecia.kernel.tool.passages import (
     estimate_answer,
     first_words,
     fit_answer,
+    group_hits,
+    to_passages,
 )
 
 WORDS = st.text("abc dé漢0|.\n-", min_size=5, max_size=80).map(lambda it: it * 40)
@@ -155,3 +158,42 @@ def test_a_passage_ends_before_a_heading_whose_text_is_cut_off() -> None:
     for budget in range(60, 160):
         [hit] = hits(fit_answer([passage], SearchNotes(), budget))
         assert not hit["text"].endswith(("## Keys", "1."))
+
+
+OPTIONS = "".join(f"--opt{it} value\nWhat the option number {it} does.\n\n" for it in range(9))
+
+
+def option_hit(seq: int, start: int, end: int) -> SearchHit:
+    """A hit whose window is the whole text."""
+    chunk = HydratedChunk(
+        *(seq, 1, "s", "k", "T", "en", 1, seq, start, end, OPTIONS[start:end], "", (), ""),
+        *(None, None, None, None, None, 9),
+    )
+    window = TextWindow(0, 8, Span(0, len(OPTIONS)), OPTIONS, "", truncated=False)
+    return SearchHit(chunk, window, Span(start, end), "", 1.0)
+
+
+def test_a_passage_begins_with_the_term_that_it_explains_whatever_is_shown_before() -> None:
+    at = OPTIONS.index("What the option number 6")
+    hits = [option_hit(0, 0, 40), option_hit(3, at, at + 30)]
+    groups, _ = group_hits(hits, 8)
+    first, second = to_passages(groups, lambda _: Provenance.ORIGINAL)
+    assert second.excerpts[0].core.start == at - len("--opt6 value\n")
+    assert second.excerpts[0].text.startswith("--opt6 value")
+    end = first.excerpts[0].start + len(first.excerpts[0].text)
+    assert end == second.excerpts[0].start
+
+
+@given(st.lists(st.integers(0, len(OPTIONS) - 12), min_size=1, max_size=6, unique=True))
+def test_no_passage_repeats_text_of_another(starts: list[int]) -> None:
+    edges = [*sorted(starts), len(OPTIONS)]
+    chunks = [
+        (2 * at, start, min(start + 40, edges[at + 1])) for at, start in enumerate(edges[:-1])
+    ]
+    groups, _ = group_hits([option_hit(*it) for it in chunks], 8)
+    taken: set[int] = set()
+    for it in to_passages(groups, lambda _: Provenance.ORIGINAL):
+        for excerpt in it.excerpts:
+            places = {*range(excerpt.start, excerpt.start + len(excerpt.text))}
+            assert not places & taken
+            taken |= places

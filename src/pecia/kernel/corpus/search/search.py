@@ -8,6 +8,7 @@ that they may not see changes nothing in the answer.
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
 from pecia.kernel.corpus.catalog import catalog
@@ -64,6 +65,7 @@ from pecia.kernel.store.store import Store, Transaction
 __all__ = ["Corpus", "SearchHit", "SearchMode", "SearchRequest", "SearchResult"]
 
 MAX_ABSENT_WORDS = 5
+MAX_ABSENT_WORD_CHARS = 60
 # The best hits decide whether anything answers, however many are shown.
 MIN_JUDGED_HITS = 8
 
@@ -269,7 +271,8 @@ def _select_absent(query: Query, absent: tuple[str, ...]) -> tuple[str, ...]:
     words are absent, and that says nothing: one that was translated, or has other letters."""
     is_ascii = all(it.isascii() for it in query.words)
     is_foreign = bool(query.translated) or (not is_ascii and 2 * len(absent) > len(query.words))
-    return () if is_foreign else absent[:MAX_ABSENT_WORDS]
+    told = (it for it in absent if len(it) <= MAX_ABSENT_WORD_CHARS)
+    return () if is_foreign else tuple(islice(told, MAX_ABSENT_WORDS))
 
 
 def _count_later(

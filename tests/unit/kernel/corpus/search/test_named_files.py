@@ -64,7 +64,9 @@ def test_a_year_alone_names_no_file_that_is_called_something_else() -> None:
 
 
 def test_a_year_names_a_file_that_is_called_nothing_else() -> None:
-    found = named("Which rates were expected in 2023?", candidates("2021.pdf", "2022.pdf", "2023.pdf"))
+    found = named(
+        "Which rates were expected in 2023?", candidates("2021.pdf", "2022.pdf", "2023.pdf")
+    )
     assert found is not None
     assert next(iter(found.files)) == 2
 
