@@ -194,7 +194,7 @@ async def test_the_smallest_budget_shows_a_hit_of_a_long_name(
     key = "manuals-of-the-works/handbook-of-the-boilers-at-the-river.md"
     text = f"# {title}\n\n## Reliefs\n\nThe valve is relieved at 1350 millibar.\n"
     await filled(served, tmp_path / "docs", {key: text, **BOILER})
-    asked = {"query": "valve relieved at millibar", "max_tokens": budget}
+    asked = {"query": "valve relieved at millibar", "mode": "lexical", "max_tokens": budget}
     page = await ask(served.talk, "search_content", **asked)
     assert cost(page) <= budget
     [hit] = page["structuredContent"]["hits"]

@@ -573,20 +573,21 @@ def _unit_name(content_type: str) -> str:
 
 
 def _excerpt(hit: SearchHit, taken: Sequence[Span]) -> Excerpt:
-    """The window of a hit, without what others show."""
+    """The window of a hit, without what others show: a term is not with the chunk before."""
     it, window, core = hit.passage, hit.window, _core(hit)
-    before = (min(by.end, it.start) for by in taken if by.start < it.start)
-    after = (max(by.start, it.end) for by in taken if by.end > it.end)
+    first = it.start if core.start in {by.start for by in taken} else core.start
+    before = (min(by.end, first) for by in taken if by.start < it.start)
+    after = (by.start if by.start > first else it.end for by in taken if by.end > it.end)
     start, end = max([window.span.start, *before]), min([window.span.end, *after])
     if start == 0:
         # The title stands above the passage already.
         start = _find_body(window.text, it.title, hit.focus)
-    first = max(start, core.start)
+    inside, last = max(start, core.start), min(core.end, end)
     return Excerpt(
         start,
         window.text[start - window.span.start : end - window.span.start],
         # A chunk of frontmatter alone is left for the text that it is about.
-        core=Span(first, core.end if first < core.end else end),
+        core=Span(inside, last if inside < last else end),
         focus=hit.focus,
         prefix=window.prefix,
         core_prefix=it.prefix,

@@ -1,6 +1,7 @@
 """Passages within a budget: verbatim, where they say, and never over it."""
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given
@@ -184,7 +185,17 @@ def test_a_passage_begins_with_the_term_that_it_explains_whatever_is_shown_befor
     assert end == second.excerpts[0].start
 
 
-@given(st.lists(st.integers(0, len(OPTIONS) - 12), min_size=1, max_size=6, unique=True))
+def test_a_term_at_the_end_of_another_passage_stands_with_what_explains_it() -> None:
+    terms = [OPTIONS.index(f"--opt{it}") for it in (2, 4, 6, 8)]
+    cuts = [at + len("--opt2 value\n") for at in terms]
+    parts = [(seq, start, end) for seq, (start, end) in enumerate(pairwise([0, *cuts]))]
+    groups, _ = group_hits([option_hit(*it) for it in parts], 8)
+    first, second = to_passages(groups, lambda _: Provenance.ORIGINAL)
+    assert [it.text[:6] for it in second.excerpts] == ["--opt6"]
+    assert first.excerpts[-1].text.endswith("What the option number 5 does.\n\n")
+
+
+@given(st.lists(st.integers(0, len(OPTIONS) // 40), min_size=1, max_size=6, unique=True))
 def test_no_passage_repeats_text_of_another(starts: list[int]) -> None:
     edges = [*sorted(starts), len(OPTIONS)]
     chunks = [
