@@ -1,5 +1,6 @@
 """Facts of documents, the graph of their links, and links that are missing."""
 
+import pickle
 import random
 from itertools import count
 from pathlib import Path
@@ -244,4 +245,15 @@ def test_links_of_html_tags_are_edges() -> None:
     it = build_link_graph({"a": parse_metadata(text), "guide/b": DocumentMetadata()})
     edges = {edge.target: (edge.anchor, edge.is_alive) for edge in it.outgoing["a"]}
     assert edges == {"guide/b": ("part", True), "gone": (None, False)}
-    assert it.facts["a"].links[0].link.text == "the\nguide"
+    assert it.facts["a"].links[0].text == "the\nguide"
+
+
+def test_equal_links_of_a_document_are_kept_once() -> None:
+    """A document may have a hundred thousand, which compute workers send and graphs resolve."""
+    metadata = parse_metadata("[one](b.md#x) [two](b.md#x) [[b]] [[b]] [one](b.md)\n\n[d]: b.md\n")
+    kept = {id(it.link) for it in metadata.links}
+    assert (len(metadata.links), len(kept)) == (5, 3)
+    assert [it.text for it in metadata.links] == ["one", "two", "b", "b", "one"]
+    assert pickle.loads(pickle.dumps(metadata)) == metadata
+    sent = pickle.loads(pickle.dumps(metadata)).links
+    assert len({id(it.link) for it in sent}) == len(kept)

@@ -195,3 +195,19 @@ def test_an_address_of_a_folder_follows_and_one_that_has_none_becomes_a_path() -
     rename = DocumentRename.of(DocumentMoves({"d/b": "e/new"}), NAMES, only)
     assert rewrite_links("[x](/en/b.md)", "self", rename).text == "[x](./e/new.md)"
     assert rewrite_links("[x](/en/b)", "d/a", rename).text == "[x](./../e/new)"
+
+
+def test_a_link_is_judged_once_for_each_folder_that_writes_it() -> None:
+    """Documents of a folder write the same links again and again."""
+    asked: list[str] = []
+
+    def is_place(path: str) -> bool:
+        asked.append(path)
+        return False
+
+    rename = DocumentRename.of(DocumentMoves({"d/b": "d/new"}), NAMES, WIKI_RULES, is_place)
+    text = "[x](none.md) [y](b.md) [z](none.md)\n"
+    for source in ("d/a", "d/c", "d/sub/e"):
+        rewrite_links(text * 100, source, rename)
+    assert asked == ["d/none", "d/sub/none"]
+    assert rewrite_links("[x](b.md) [[b]]", "d/a", rename).text == "[x](new.md) [[d/new]]"

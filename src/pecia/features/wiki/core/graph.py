@@ -329,8 +329,9 @@ def _sorted_edges(edges: Iterable[LinkEdge]) -> tuple[LinkEdge, ...]:
 
 def _find_references(name: str, facts: DocumentMetadata, rules: LinkRules) -> frozenset[str]:
     """The keys of everything that the links of a document could mean."""
-    mentioned = (it.link for it in (*facts.links, *facts.embeds))
-    links = (*mentioned, *facts.unused_definitions)
+    # Equal links are one object, and a document may have very many.
+    mentioned = {id(it.link): it.link for it in (*facts.links, *facts.embeds)}
+    links = (*mentioned.values(), *facts.unused_definitions)
     paths = {it for link in links for it in candidate_paths(link, name, rules)}
     folders = {it for path in paths if has_other_extension(path) for it in _folders_above(path)}
     return reference_keys(paths) | {_below_key(it) for it in folders}
@@ -356,7 +357,12 @@ def _resolve_links(
         (*facts.links, *facts.embeds),
         key=lambda it: (it.link.kind is not LinkKind.WIKI, it.link.embed, it.relation is None),
     )
+    # Of several mentions of one link only the first counts; equal links are one object.
+    done: set[int] = set()
     for mention in ordered:
+        if id(mention.link) in done:
+            continue
+        done.add(id(mention.link))
         for edge in _resolve_mention(name, mention, resolve_link(mention.link, name, names, rules)):
             if isinstance(edge, ExternalLink):
                 urls.setdefault(edge.url, edge)
@@ -388,6 +394,6 @@ def _resolve_mention(
             target = mention.link.target.path
             yield replace(edge, target=target, anchor=anchor, candidates=candidates)
         case ExternalUrl(url=url) if not mention.link.embed:
-            yield ExternalLink(url, mention.link.text, mention.snippet)
+            yield ExternalLink(url, mention.text, mention.snippet)
         case _:
             return

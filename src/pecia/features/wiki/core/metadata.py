@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from pecia.kernel.errors import BadArgument, Json
 from pecia.kernel.text.links.extract import (
@@ -11,27 +12,36 @@ from pecia.kernel.text.links.extract import (
     find_unused_definitions,
 )
 from pecia.kernel.text.links.html import find_html_links
-from pecia.kernel.text.links.link import Link, LinkKind
+from pecia.kernel.text.links.link import Link, LinkKind, LinkTarget
 from pecia.kernel.text.markdown.blocks import BlockKind, MarkdownBlock, scan_blocks
 from pecia.kernel.text.markdown.frontmatter import find_body_start, read_frontmatter
 from pecia.kernel.text.markdown.heading import read_heading
 from pecia.kernel.text.markdown.sections import outline_blocks
 from pecia.kernel.text.slug import name_slug
+from pecia.kernel.text.span import Span
 
 SNIPPET_CONTEXT_CHARS = 60
 MAX_LINE_CHARS = 200
 
+KnownLinks: TypeAlias = dict[tuple[str | bool | None, ...], Link]
+
 
 @dataclass(frozen=True, slots=True)
 class LinkMention:
-    """A link with its position and its sentence.
+    """A link with its sentence and its text. `link` has neither places nor text: a document may
+    have a hundred thousand, to few targets, and equal ones are one object.
 
     `relation` is what the link means: `- works_at [[MIT]]`, or the key in the frontmatter.
     """
 
     link: Link
     snippet: str
+    text: str
     relation: str | None = None
+
+    def __reduce__(self) -> tuple[type["LinkMention"], tuple[Link, str, str, str | None]]:
+        # Compute workers send them; a frozen dataclass alone takes four times as long.
+        return LinkMention, (self.link, self.snippet, self.text, self.relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,8 @@ def parse_metadata(text: str) -> DocumentMetadata:
     blocks = scan_blocks(text, find_body_start(text))
     written = find_block_links(text, blocks)
     every = [*written, *find_html_links(text, blocks)]
-    ahead = [LinkMention(it, *_frontmatter_line(text, it)) for it in find_frontmatter_links(text)]
+    known: KnownLinks = {}
+    ahead = [_mention_ahead(text, it, known) for it in find_frontmatter_links(text)]
     return DocumentMetadata(
         title=_text(values.get("title")),
         heading=_first_heading(text, blocks),
@@ -84,10 +95,12 @@ def parse_metadata(text: str) -> DocumentMetadata:
         aliases=_texts(values.get("aliases")),
         frontmatter=values,
         problem=problem,
-        links=(*ahead, *(_mention(text, it) for it in every if not it.embed)),
-        embeds=tuple(_mention(text, it) for it in every if it.embed),
+        links=(*ahead, *(_mention(text, it, known) for it in every if not it.embed)),
+        embeds=tuple(_mention(text, it, known) for it in every if it.embed),
         anchors=_anchors(text, blocks),
-        unused_definitions=tuple(find_unused_definitions(text, written)),
+        unused_definitions=tuple(
+            _target_alone(it, known) for it in find_unused_definitions(text, blocks, written)
+        ),
     )
 
 
@@ -110,19 +123,31 @@ def anchor_key(anchor: str) -> str:
     return last.lower() if last.startswith("^") else name_slug(last)
 
 
-def _mention(text: str, link: Link) -> LinkMention:
+def _target_alone(link: Link, known: KnownLinks) -> Link:
+    """The link without its places and its text."""
+    to = link.target
+    key = (link.kind, link.embed, to.path, to.anchor, to.tail)
+    if (kept := known.get(key)) is None:
+        target = LinkTarget(to.path, to.anchor, _NOWHERE, _NOWHERE, to.tail)
+        kept = known[key] = Link(link.kind, link.embed, _NOWHERE, target, "")
+    return kept
+
+
+def _mention(text: str, link: Link, known: KnownLinks) -> LinkMention:
     start, end = link.span.start, link.span.end
     line = text[text.rfind("\n", 0, start) + 1 : start]
     found = _RELATION.fullmatch(line) if link.kind is LinkKind.WIKI and not link.embed else None
-    return LinkMention(link, extract_snippet(text, start, end), found[1] if found else None)
+    snippet, relation = extract_snippet(text, start, end), found[1] if found else None
+    return LinkMention(_target_alone(link, known), snippet, link.text, relation)
 
 
-def _frontmatter_line(text: str, link: Link) -> tuple[str, str | None]:
-    """The line of a link in the frontmatter, and the key that it stands under."""
+def _mention_ahead(text: str, link: Link, known: KnownLinks) -> LinkMention:
+    """A link in the frontmatter with its line, and the key that it stands under."""
     start = text.rfind("\n", 0, link.span.start) + 1
     end = text.find("\n", link.span.end)
     keys = _KEY.findall(text[: link.span.start])
-    return text[start:end].strip()[:MAX_LINE_CHARS], keys[-1] if keys else None
+    snippet, relation = text[start:end].strip()[:MAX_LINE_CHARS], keys[-1] if keys else None
+    return LinkMention(_target_alone(link, known), snippet, link.text, relation)
 
 
 def _anchors(text: str, blocks: list[MarkdownBlock]) -> frozenset[str]:
@@ -158,6 +183,7 @@ def _texts(value: Json) -> tuple[str, ...]:
     return tuple(dict.fromkeys(it for it in found if it))
 
 
+_NOWHERE = Span(0, 0)
 _RELATION = re.compile(r"[ \t]*[-*+][ \t]+([^\W\d_][\w-]{0,60})[ \t]+")
 _KEY = re.compile(r"(?m)^([^\s#:'\"\[{-][^:\r\n]{0,100}):(?=[ \t\r\n])")
 _BLOCK_ID = re.compile(r"(?m)(?:^|[ \t])\^([A-Za-z0-9-]{1,100})[ \t]*$")

@@ -38,21 +38,28 @@ def find_frontmatter_links(text: str) -> list[Link]:
 
 def find_definitions(text: str) -> list[LinkDefinition]:
     """The document's reference definitions, used or not. Footnotes are none."""
+    return find_block_definitions(text, scan_blocks(text, find_body_start(text)))
+
+
+def find_block_definitions(text: str, blocks: list[MarkdownBlock]) -> list[LinkDefinition]:
+    """The same of blocks scanned before."""
     if "]:" not in text:
         return []
     found: list[LinkDefinition] = []
-    for block in scan_blocks(text, find_body_start(text)):
+    for block in blocks:
         if block.kind is BlockKind.TEXT:
             _after_definitions(text, block, found)
     return [it for it in found if not it.label.startswith("^")]
 
 
-def find_unused_definitions(text: str, links: Iterable[Link]) -> list[Link]:
+def find_unused_definitions(
+    text: str, blocks: list[MarkdownBlock], links: Iterable[Link]
+) -> list[Link]:
     """Definitions that none of these links of the document uses, as links."""
     used = {it.target.path_span.start for it in links}
     return [
         Link(LinkKind.REFERENCE, embed=False, span=it.span, target=it.target, text=it.label)
-        for it in find_definitions(text)
+        for it in find_block_definitions(text, blocks)
         if it.target.path_span.start not in used
     ]
 

@@ -8,6 +8,7 @@ by their base names and stay as they are.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from pecia.kernel.text.links.extract import (
     find_block_links,
@@ -53,6 +54,16 @@ class DocumentMoves:
         return path
 
 
+class LinkSpelling(NamedTuple):
+    """All that decides where a link must lead after a rename."""
+
+    kind: str
+    path: str
+    address: str
+    folder: str
+    new_folder: str
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentRename:
     """One move with the names before and after it: make it once, rewrite many documents.
@@ -67,6 +78,9 @@ class DocumentRename:
     after: NameIndex
     rules: LinkRules
     is_place: Callable[[str], bool]
+    targets: dict[LinkSpelling, str | None] = field(default_factory=dict[LinkSpelling, str | None])
+    """Where links must lead, by how they are written, as far as it was asked: documents of a folder
+    write the same links again and again."""
 
     @classmethod
     def of(
@@ -94,9 +108,15 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
     """The document `source`, by its name before the move, with its links as they must be after."""
     edits: dict[int, Edit] = {}
     stranded: list[Link] = []
-    for link in _links_and_definitions(text, rename.rules):
-        site = _Site(text, link, source, rename)
-        wanted = site.new_target()
+    body_start = find_body_start(text)
+    folder, new_folder = folder_of(source), folder_of(rename.moves.of(source))
+    for link in _links_and_definitions(text, body_start, rename.rules):
+        site = _Site(text, link, source, rename, link.span.end <= body_start)
+        target = link.target
+        key = LinkSpelling(link.kind, target.path, target.address, folder, new_folder)
+        if key not in rename.targets:
+            rename.targets[key] = site.new_target()
+        wanted = rename.targets[key]
         if wanted is None:
             continue
         path = site.spelling(wanted)
@@ -109,13 +129,13 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
     return RewrittenDocument(apply_edits(text, changes), changes, tuple(stranded))
 
 
-def _links_and_definitions(text: str, rules: LinkRules) -> list[Link]:
+def _links_and_definitions(text: str, body_start: int, rules: LinkRules) -> list[Link]:
     """Links, and definitions that no link uses: somebody may use them next."""
-    blocks = scan_blocks(text, find_body_start(text))
+    blocks = scan_blocks(text, body_start)
     links = find_block_links(text, blocks)
     ahead = find_frontmatter_links(text) if rules.frontmatter else []
     tagged = find_html_links(text, blocks) if rules.html else []
-    return [*ahead, *links, *tagged, *find_unused_definitions(text, links)]
+    return [*ahead, *links, *tagged, *find_unused_definitions(text, blocks, links)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +146,7 @@ class _Site:
     link: Link
     source: str
     rename: DocumentRename
+    is_in_frontmatter: bool
 
     def new_target(self) -> str | None:
         """Where the link must lead from now on, or None when it may stay as it is."""
@@ -156,10 +177,6 @@ class _Site:
     @property
     def _is_wiki(self) -> bool:
         return self.link.kind is LinkKind.WIKI
-
-    @property
-    def _is_in_frontmatter(self) -> bool:
-        return self.link.span.end <= find_body_start(self.text)
 
     @property
     def _new_folder(self) -> str:
@@ -229,7 +246,7 @@ class _Site:
             start = self.link.target.span.start
             angled = self.text[start - 1 : start] == "<"
             return encode_path(path, angled=angled, like=self.link.target.path_span.of(self.text))
-        refused = _NOT_WIKI | _NOT_YAML if self._is_in_frontmatter else _NOT_WIKI
+        refused = _NOT_WIKI | _NOT_YAML if self.is_in_frontmatter else _NOT_WIKI
         writable = path == path.strip() and not path.endswith("\\") and not set(path) & refused
         return path if writable else None
 
