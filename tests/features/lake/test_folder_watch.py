@@ -162,6 +162,33 @@ async def test_a_removal_and_a_read_of_the_same_file_that_block_each_other_are_r
         assert await rows(f"SELECT FROM jobs.procrastinate_jobs WHERE {unfinished}") == 0
 
 
+async def test_a_file_that_is_back_before_its_row_is_removed_keeps_it(lake: Lake) -> None:
+    """A tool of the wiki puts a row with the file: suggestions and rights hang on it."""
+    store, path = lake.house.app.store, anyio.Path(lake.folder, "a.md")
+
+    async def rows(sql: LiteralString) -> list[int]:
+        async with store.system() as tx:
+            return [it["id"] for it in await tx.fetch_all(sql)]
+
+    async def is_blocked() -> bool:
+        return bool(await rows("SELECT pid AS id FROM pg_locks WHERE NOT granted"))
+
+    async def is_queued() -> bool:
+        return bool(await rows("SELECT 1 AS id FROM lake.todo WHERE key = 'a.md'"))
+
+    lake.write({"a.md": "one"})
+    async with watched(lake):
+        await work(lake)
+        before = await rows("SELECT id FROM kernel.file WHERE key = 'a.md'")
+        async with store.system() as tx:
+            await tx.execute("SELECT FROM lake.crawl FOR UPDATE")
+            await path.unlink()
+            await wait_for(is_blocked)
+            lake.write({"a.md": "a heron"})
+        await wait_for(is_queued)
+        assert await rows("SELECT id FROM kernel.file WHERE key = 'a.md'") == before != []
+
+
 async def test_while_a_crawl_was_stopped_a_change_lists_the_whole_folder(lake: Lake) -> None:
     lake.write({"a.md": "one"})
     async with watched(lake):

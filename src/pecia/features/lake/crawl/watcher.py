@@ -27,7 +27,7 @@ from pecia.features.lake.crawl.crawler import (
 )
 from pecia.features.lake.model import SourceConfig, parse_config
 from pecia.kernel.corpus.connector import ListedFile, SupportsStatMany
-from pecia.kernel.errors import Conflict, PeciaError
+from pecia.kernel.errors import Collision, Conflict, PeciaError
 from pecia.kernel.jobs.defer import defer_as_system
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.logs import Log
@@ -157,6 +157,9 @@ class SourceWatcher:
             # First the list: what ingest stored until then is removed with the files.
             await tx.execute(SQL["drop_todo_keys"], keys=missing, **where)
             gone = await tx.execute(SQL["remove_files"], keys=missing, **where)
+            if gone and await event.connector.stat_many(missing):
+                # Tools of the wiki put rows of what they write: one that was here had its file.
+                raise Collision("a file that was missing is there again")
             if not (news.added or news.changed or gone):
                 return True
             counts = {"added": len(news.added), "changed": len(news.changed), "gone": gone}
