@@ -165,3 +165,99 @@ def test_what_is_stated_is_as_sure_as_its_kind_needs() -> None:
             assert confidence < 0.5
         elif section in ("principles", "decision_rules"):
             assert confidence >= MIN_STATED["rule"]
+
+
+@pytest.mark.parametrize(
+    ("text", "condition", "decision"),
+    [
+        (
+            "Actually, if the crew is not complete, the ferry must stay at the quay.",
+            "the crew is not complete",
+            "the ferry must stay at the quay",
+        ),
+        (
+            "Passengers may leave bags on deck, but if it rains, the crew must bring them in.",
+            "it rains",
+            "the crew must bring them in",
+        ),
+        (
+            "Les passagers peuvent rester sur le pont, mais si le vent se lève, ils doivent"
+            " descendre.",
+            "le vent se lève",
+            "ils doivent descendre",
+        ),
+        (
+            "Fahrgäste dürfen an Deck bleiben, aber wenn es regnet, müssen sie nach unten gehen.",
+            "es regnet",
+            "müssen sie nach unten gehen",
+        ),
+    ],
+    ids=["adverb", "but", "mais", "aber"],
+)
+def test_a_condition_belongs_to_the_clause_after_it(
+    text: str, condition: str, decision: str
+) -> None:
+    rules = compile_text(SourceText(f"# Ferry\n\n{text}\n"), CompileOptions())
+    pairs = [(it["condition"], it["decision"]) for it in rules.items("decision_rules")]
+    assert (condition, decision) in pairs
+    assert all(it[1] == decision for it in pairs if it[0] == condition)
+
+
+def test_a_consequence_is_more_than_one_word() -> None:
+    text = "# Ferry\n\nFinally, if you are a pilot you must report to the harbour.\n"
+    package = compile_text(SourceText(text), CompileOptions())
+    assert all(it["decision"] != "Finally" for it in package.items("decision_rules"))
+
+
+def test_a_condition_that_goes_on_with_another_duty_is_only_possible() -> None:
+    text = (
+        "# Ferry\n\nYou should read the board before you leave the quay, and you should tell the"
+        " crew what you carry.\n"
+    )
+    package = compile_text(SourceText(text), CompileOptions())
+    stated = [it for it in package.items("decision_rules") if it["source_basis"] != "uncertain"]
+    assert not [it for it in stated if "tell the crew" in str(it["condition"])]
+
+
+@pytest.mark.parametrize(
+    ("text", "condition", "decision"),
+    [
+        (
+            "If you swallow more than one, contact a doctor, pharmacist or hospital, as you may"
+            " need help.",
+            "you swallow more than one",
+            "contact a doctor, pharmacist or hospital, as you may need help",
+        ),
+        (
+            "Wenn Sie mehr davon genommen haben, rufen Sie einen Arzt, Apotheker oder die Klinik,"
+            " auch wenn Sie nichts spüren dürfen.",
+            "Sie mehr davon genommen haben",
+            "rufen Sie einen Arzt, Apotheker oder die Klinik, auch wenn Sie nichts spüren dürfen",
+        ),
+    ],
+    ids=["en", "de"],
+)
+def test_an_instruction_begins_the_consequence(text: str, condition: str, decision: str) -> None:
+    package = compile_text(SourceText(f"# Leaflet\n\n{text}\n"), CompileOptions())
+    assert (condition, decision) in pairs(package)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Taking the tablet during pregnancy is not recommended.",
+        "Your meals should be spread over the day because, if the tablet is taken with fat, the"
+        " effects may increase.",
+        "If you sell it under another licence you must say that those terms are offered by you"
+        " alone, not by the author.",
+    ],
+)
+def test_a_sentence_that_was_not_cut_between_clauses_states_no_pair(text: str) -> None:
+    package = compile_text(SourceText(f"# Leaflet\n\n{text}\n"), CompileOptions())
+    stated = [
+        it
+        for section in ("decision_rules", "if_then_rules")
+        for it in package.items(section)
+        if it["source_basis"] != POSSIBLE_BASIS
+    ]
+    assert not stated

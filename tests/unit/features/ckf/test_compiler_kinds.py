@@ -62,3 +62,14 @@ def test_a_slice_says_that_nothing_answers() -> None:
     assert not found.answered
     assert "Nothing in the package" in found.note
     assert run_slice(asked.model_copy(update={"query": "When is the key due?"})).answered
+
+
+def test_an_exception_that_answers_the_sentence_before_changes_that_rule() -> None:
+    text = (
+        "# Ferry\n\nThe operator must publish the hours of the ferry on the board of the quay.\n\n"
+        "The crew must close the gate when the ferry leaves. However, they may keep it open on"
+        " market days if the board says so.\n"
+    )
+    package = compile_text(SourceText(text), CompileOptions())
+    changed = [it["general_rule"] for it in package.items("exceptions")]
+    assert changed == ["The crew must close the gate when the ferry leaves"]

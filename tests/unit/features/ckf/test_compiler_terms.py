@@ -5,6 +5,8 @@ import pytest
 from pecia.features.ckf.heuristic.compile import compile_text
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape, parse_blocks
 from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.package.codec.codec import parse_package
+from pecia.features.ckf.package.slice.slice import slice_package
 
 QUOTED = """# Definitions
 
@@ -113,3 +115,84 @@ def test_a_duty_beside_definitions_stays_a_rule() -> None:
 def test_marks_of_statutes_begin_an_item(mark: str) -> None:
     blocks = parse_blocks(f"The following apply:\n\n{mark} a first case;\n{mark} a second case.\n")
     assert [it.shape for it in blocks].count(BlockShape.ITEM) == 2
+
+
+HEADED = """# Glossary
+
+Harbour master
+
+A person that decides which ferry may leave the quay.
+
+Mooring line
+
+A rope that holds a ferry at the quay.
+
+Tide table
+
+A list of the hours at which the water is high.
+"""
+NUMBERED = """1. Definitions
+
+1.1 “Operator” means the person who runs the ferry.
+
+1.2 “Berth” means the place at which the ferry lies at night.
+"""
+ENTRIES = """# Glosario
+
+Operador : la persona «responsable» que explota el transbordador.
+
+Atraque : el lugar donde pasa la noche el transbordador.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        (HEADED, ["Harbour master", "Mooring line", "Tide table"]),
+        (NUMBERED, ["Operator", "Berth"]),
+        (ENTRIES, ["Operador", "Atraque"]),
+    ],
+    ids=["headed", "numbered", "entries"],
+)
+def test_the_label_of_a_term_is_the_term(text: str, labels: list[str]) -> None:
+    package = compile_text(SourceText(text), CompileOptions())
+    assert [it["label"] for it in package.items("concepts")] == labels
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This term is used for ferries that carry cars.",
+        "In reference to a ferry: the fact that it carries cars.",
+        'Since "the quay" is a public place, passengers may wait there.',
+        "Das bedeutet, dass die Regeln für „Fähren“ streng sind und sich selten ändern.",
+    ],
+)
+def test_what_points_back_or_only_names_is_no_term(text: str) -> None:
+    package = compile_text(
+        SourceText(f"# Ferry\n\nThe ferry runs daily. {text}\n"), CompileOptions()
+    )
+    assert not package.items("concepts")
+
+
+def test_a_text_whose_title_says_glossary_defines_its_entries() -> None:
+    text = (
+        "---\ntitle: Glossary\n---\n\n**HM** - Harbour master, who decides which ferry leaves.\n\n"
+        "**Berth** - Where a ferry lies at night.\n\n**Tide** - How high the water stands.\n"
+    )
+    package = compile_text(SourceText(text), CompileOptions())
+    stated = [it["label"] for it in package.items("concepts") if it["source_basis"] != "uncertain"]
+    assert stated == ["HM", "Berth", "Tide"]
+
+
+def test_a_slice_begins_with_the_definition_that_is_asked_for() -> None:
+    text = QUOTED + (
+        "\nThe Operator must keep the Berth clean. The Operator may close the Berth at night."
+        " The Operator must mark the Berth with a lamp.\n"
+    )
+    package = compile_text(SourceText(text), CompileOptions())
+    found = slice_package(package, "What is a berth?", 400)
+    sections = [it for it in found.document.splitlines() if it.endswith(":") and it[0] != " "]
+    assert found.included[0] == "con_berth"
+    assert sections[:2] == ["metadata:", "concepts:"]
+    assert next(it["id"] for it in parse_package(found.document).items("concepts")) == "con_berth"

@@ -17,6 +17,8 @@ POSSIBLE_BASIS = "uncertain"
 MIN_STATED = {"rule": 0.65, "exception": 0.5, "definition": 0.55, "step": 0.55, "fact": 0.6}
 # Beside the home of a sentence, another kind is stated from here on: a rule with its exception.
 MIN_SECOND = 0.7
+# A fact that says what a thing is defines it too.
+MIN_DEFINITION_BESIDE = 0.5
 # An exception mostly states what holds instead.
 MIN_RULE_BESIDE = 0.6
 MIN_POSSIBLE = 0.01
@@ -113,7 +115,7 @@ def _mark(candidate: ItemCandidate, chance: float, *, stated: bool) -> None:
 _MIN_BESIDE = {
     ("rule", "exception"): MIN_SECOND,
     ("exception", "rule"): MIN_RULE_BESIDE,
-    ("fact", "definition"): MIN_SECOND,
+    ("fact", "definition"): MIN_DEFINITION_BESIDE,
     ("rule", "definition"): MIN_SECOND,
 }
 # Their own cues are narrow, and the labels do not tell them from other facts.

@@ -3,6 +3,7 @@
 A glossary repeats one form block by block, often below a title or a sentence that announces it.
 """
 
+import re
 from collections.abc import Iterator
 
 from pecia.features.ckf.heuristic.cues.forms import COPULA, DEFINITIONS_TITLE
@@ -11,6 +12,8 @@ from pecia.features.ckf.heuristic.cues.term_forms import (
     ANNOUNCES,
     BARE_TERM_FIRST,
     DESCRIPTION,
+    GENUS,
+    GLOSSARY_TITLE,
     INDEFINITE_FIRST,
     LISTED_MEANING,
     LISTED_TERM_FIRST,
@@ -40,7 +43,8 @@ def iter_term_signs(parsed: ParsedText) -> Iterator[tuple[str, ...]]:
     lines = parsed.lines
     forms = [_term_form(it) for it in lines]
     runs = _count_runs(lines, forms)
-    titled = {it.number: _is_announced_by(it.path) for it in parsed.parts}
+    glossary = _is_glossary(parsed)
+    titled = {it.number: glossary or _is_announced_by(it.path) for it in parsed.parts}
     announced_part = -1
     before: Sentence | None = None
     for at, line in enumerate(lines):
@@ -67,14 +71,25 @@ def _signs(
         yield from _announced_signs(line, duty=duty, noun=noun)
     if form:
         yield from _form_signs(form, run, announced=announced, duty=duty)
-    if line.opens_block and before is not None and _heads_meaning(before):
+    if line.opens_block and before is not None and heads_meaning(before):
         yield "below_term"
         if noun:
             yield "below_term&noun_first"
         if announced and _is_long(line):
             yield "below_term&announced"
+    if GENUS.match(line.text[:_HEAD_CHARS]):
+        yield "genus"
+        yield f"genus&{'opens' if line.opens_block else 'goes_on'}"
+        yield "genus&duty" if duty else "genus&no_duty"
     if announces_terms(line):
         yield "announces"
+
+
+def _is_glossary(parsed: ParsedText) -> bool:
+    """Whether the title at the head of the text calls all of it a glossary."""
+    named = _FRONT_TITLE.match(parsed.text)
+    first = next((it.title for it in parsed.parts if it.title), "")
+    return GLOSSARY_TITLE.search(named[1] if named else first) is not None
 
 
 def _announced_signs(line: Sentence, *, duty: bool, noun: bool) -> Iterator[str]:
@@ -161,7 +176,7 @@ def _count_runs(lines: list[Sentence], forms: list[str]) -> list[int]:
     return found
 
 
-def _heads_meaning(line: Sentence) -> bool:
+def heads_meaning(line: Sentence) -> bool:
     """Whether it is a term alone, as a title or a line of its own."""
     if not (line.title or (line.opens_block and line.block.shape in _ALONE)):
         return False
@@ -190,5 +205,6 @@ _FORMS = (
     ("marked", MARKED_TERM_FIRST),
     ("plain", PLAIN_TERM_FIRST),
 )
+_FRONT_TITLE = re.compile(r"---\n(?:[^\n]*\n){0,20}?title:[ \t]*([^\n]+)", re.IGNORECASE)
 _ALONE = frozenset({BlockShape.PARAGRAPH, BlockShape.ITEM})
 _DUTIES = frozenset({CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION})

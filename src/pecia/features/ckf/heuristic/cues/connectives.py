@@ -28,6 +28,8 @@ _LINKS = (
 )
 _LINK = re.compile(rf"(?:{'|'.join(_LINKS)})\W*", re.IGNORECASE | re.DOTALL)
 _LINK_FIRST = re.compile(rf"(?:{'|'.join(_LINKS)}),\s+(?=\S)", re.IGNORECASE | re.DOTALL)
+# One adverb before a comma: `Finally, …`, `Actually, …`, `Finalement, …`
+_ADVERB = re.compile(r"[^\W\d_]{3,}(?:ly|ment|mente),?", re.IGNORECASE)
 # Before `if`: a verb that asks whether, or the `as` of a comparison.
 _ASKS = re.compile(
     r"(?:\b(?:as|como|comme|als"
@@ -67,8 +69,8 @@ _WINDOW = 48
 
 
 def is_link(words: str) -> bool:
-    """Whether the words only link a sentence to the one before."""
-    return _LINK.fullmatch(words) is not None
+    """Whether the words only link a sentence to the one before, or comment on it."""
+    return (_LINK.fullmatch(words) or _ADVERB.fullmatch(words)) is not None
 
 
 def strip_link(words: str) -> str:

@@ -59,13 +59,17 @@ EXEMPTS = _any_of(
     r"\b(?:do(?:es)?|shall|will) not (?:\(\w\) )?(?:\w+ )?(?:apply|affect|supersede|waive|prejudice"
     r"|impair|terminate)\b|\bnothing (?:in|herein|contained)\b|\bnotwithstanding\b",
     r"\b(?:no|will not|shall not|does not) (?:\w+ ){0,2}(?:restrict|prevent|limit)\b",
-    r"\bas an exception\b|\bwith the exception\b|\bexceptions? to\b|\bare relaxed\b",
+    r"\bas an exception\b|\bwith the exception\b|\bexceptions? to\b|\bare relaxed\b"
+    r"|\bmay not apply\b|\b(?:is|are) not (?:intended|meant) to (?:restrict|limit|affect|prevent)\b"
+    r"|\b(?:has|have|is|are) no (?:effect|longer required)\b|\bno \w+ (?:is|are) required\b",
     r"\b(?:gilt|gelten) (?:\w+ ){0,6}nicht\b|\b(?:findet|finden)\b.{0,200}\bkeine anwendung\b",
     r"\bnicht (?:\w+ )?anzuwenden\b|\bunberührt\b|\bbedarf es (?:nicht|keiner)|\babweichend von\b",
     r"\bentfällt\b|\bausnahm(?:e|en|sweise)\b|\bausgenommen\b|\bes nicht, wenn\b",
-    r"\bne s'appli\w+ (?:pas|ni)\b|\bn(?:'est|e sont) pas (?:\w+ )?applicables?\b|\bcesse(?:nt)?\b",
+    r"\bne s'appli\w+ (?:pas|ni)\b|\bn(?:'est|e sont) pas (?:\w+ )?(?:applicables?|soumis\w*)\b"
+    r"|\bcesse(?:nt)?\b|\brien n'empêche\b",
     r"\bne (?:fait|font) pas obstacle\b|\bpar dérogation\b|\bpar exception\b|\bnonobstant\b",
-    r"\bno (?:se aplica|será(?:n)? (?:de aplicación|aplicable)|impedirá|afectará|obstante)",
+    r"\bno (?:se aplica|(?:es|son|será(?:n)?) (?:de aplicación|aplicable|objeto de)|impedirá"
+    r"|afectará|obstante)|\btampoco se aplica",
     r"\bse exceptúa|\bqueda(?:n|rán?)? (?:exceptuad|excluid|exent)|\bexcepciones\b"
     r"|\bsin perjuicio de",
     r"\bnão (?:se aplica|é aplicável|são aplicáveis|será aplicável|prejudica)|\bexcetua",
@@ -193,6 +197,16 @@ def instructs_inside(text: str, words: set[str]) -> bool:
     )
 
 
+def opens_instruction(text: str) -> bool:
+    """Whether an instruction begins after the comma that the text begins with."""
+    return _INSTRUCTION_AFTER.match(text) is not None
+
+
+_INSTRUCTION_AFTER = re.compile(
+    r",\s(?:(?:please|then|do not|don't|bitte|alors|ne|no|não|entonces|então)\s)?(?:"
+    + "|".join([*_ENGLISH_INSTRUCTIONS.split(), *_IBERIAN_INSTRUCTIONS.split()])
+    + r"|[a-zéèêà]{3,}ez(?<!assez)(?<!chez)|[a-zäöüß]{3,}(?:en|rn|ln) Sie)\b"
+)
 # German obliges with an infinitive: `ist … beizufügen`, `hat … zu prüfen`.
 IS_TO = re.compile(
     r"\b(?:ist|sind|hat|haben)\b[^.;]{2,240}\b(?:zu \w{3,}(?:en|ern|eln)|\w{2,}zu\w{3,}en)\b"

@@ -62,17 +62,18 @@ _DANGLING_BY_LANGUAGE = {
     "en": """
         a an the and or nor of which who whom whose that is are was were be been being may must
         shall should will would cannot to by from than especially particularly even if whether as
+        because although while
     """,
     "de": """
         der die das den dem des ein eine einen einem einer eines und oder welche welcher welches
-        dass insbesondere sogar zur im am wie als
+        dass insbesondere sogar zur im am wie als weil obwohl während
     """,
     "fr": """
         le la les un une des du de et ou qui que dont est sont sera seront doit peut au aux
-        notamment ne
+        notamment ne parce car
     """,
-    "es": "el los las la una un y o u que cuyo cuya es son será serán debe puede de del al a",
-    "pt": "o a os as um uma e ou que cujo cuja é são deve pode de do da dos das ao à",
+    "es": "el los las la una un y o u que cuyo cuya es son será serán debe puede de del al a porque pues",
+    "pt": "o a os as um uma e ou que cujo cuja é são deve pode de do da dos das ao à porque pois",
 }
 DANGLING = {key: frozenset(it.split()) for key, it in _DANGLING_BY_LANGUAGE.items()}
 # They open a clause inside another one, so no main clause begins with them.

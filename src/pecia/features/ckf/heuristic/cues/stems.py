@@ -28,7 +28,7 @@ STEMS_BY_SIGN = {
         " notwithstanding restrict prevent limit lieu scope intended exception relaxed nicht"
         " anwendung anzuwenden abgewichen unberührt bedarf abweichend entfällt ausnahme ausgenommen"
         " cesse obstacle dérogation nonobstant aplica impedirá afectará obstante quedan perjuicio"
-        " prejudica fica"
+        " prejudica fica effect required meant soumis empêche tampoco objeto"
     ),
     "may_exempt": _stems(
         "intended required include exempt exclude exception prevail precedence longer even ohne"

@@ -86,6 +86,16 @@ INDEFINITE_FIRST = re.compile(
     r"(?:An?|The|Any|One|Eine?|Der|Die|Das|Une?|L[ea]s?|L['’]|Un[oa]?|El|L[oa]s|Uma?|Os?|As?)"
     r"(?=[\s'’])\s?\w"
 )
+# A thing and its class: `A gateway is a machine`; not `This is a …` or `If it is a …`.
+GENUS = re.compile(
+    LABEL + r"(?:(?!(?:this|th[eo]se|that|it|there|they|s?he|if|when|what|which|who|here|as|one"
+    r"|dies\w*|das|es|da|wenn|hier|auch|im|bei|in|abweichend|damit|ce\w*|il|elles?|si|quand|comme"
+    r"|est[aeo]s?|ello|cuando|como|iss?to|isso|ess[ae]s?|se|quando|\w*example|ejemplo|exemplo)\s)"
+    r"[^\s,;:.]+\s+){1,6}?(?:is|ist|est|es|é)\s+(?:an?|eine?|une?|una|uma?)\s+\w",
+    re.IGNORECASE,
+)
+# What a whole text is, if its title says so.
+GLOSSARY_TITLE = re.compile(r"\bglossar|\bglosar|\bglossár|\blexique\b|\bterminolog", re.IGNORECASE)
 # The sentence or title above a list of terms.
 ANNOUNCES = re.compile(
     r"\bfor (?:the )?purposes? of\b|\bas used in\b|\bin (?:this|these) \w+(?: and \w+)?[,:—-]"

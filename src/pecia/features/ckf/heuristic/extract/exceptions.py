@@ -9,6 +9,7 @@ from pecia.features.ckf.heuristic.candidate import (
     SPLIT_CONFIDENCE,
     ItemCandidate,
 )
+from pecia.features.ckf.heuristic.cues.forms import CONTRARY_FIRST
 from pecia.features.ckf.heuristic.cues.grammar import Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.parse.clauses import Clauses, split_exception, trim_clause
@@ -16,6 +17,7 @@ from pecia.features.ckf.heuristic.parse.text import Sentence, TextSection
 from pecia.kernel.errors import Json
 
 LOOK_BACK = 20
+MIN_SHARED = 2
 # A shorter clause is not specific enough to name the rule.
 MIN_RULE_WORDS = 4
 
@@ -81,6 +83,8 @@ class RuleHistory:
             named = self._first_by_label.get(_label(it[0]))
             if named and named.line.part != line.part:
                 return named
+        if self._recent and _answers(line, self._recent[-1].line, self._grammar):
+            return self._recent[-1]
         words = self._words(line)
         best = (0, False, 0)
         found: KnownRule | None = None
@@ -88,7 +92,7 @@ class RuleHistory:
             # Like IDF: a word that few rules share weighs more than their common subject.
             common = sum(self._weight(it) for it in words & rule.words)
             score = (common, rule.line.part == line.part, nearness)
-            if common and score > best:
+            if common and score > best and _may_change(line, words, rule):
                 best, found = score, rule
         return found
 
@@ -100,6 +104,25 @@ class RuleHistory:
         found = set(_CONTENT.findall(line.text.lower())) - self._grammar.function_words
         # Stripping the plural ending is enough to match `quote` with `quotes`.
         return frozenset(it.rstrip("s") or it for it in found)
+
+
+def _may_change(line: Sentence, words: frozenset[str], rule: KnownRule) -> bool:
+    """Whether enough is shared: one rare word of another section is mostly another matter."""
+    if rule.line.block is line.block:
+        return True
+    shared = len(words & rule.words)
+    if rule.line.part == line.part:
+        return shared >= MIN_SHARED
+    return shared >= max(MIN_SHARED, len(words) // 3)
+
+
+def _answers(line: Sentence, before: Sentence, grammar: Grammar) -> bool:
+    """Whether it begins as an answer to the rule just before: `However, …`, `This does not …`"""
+    if line.block is not before.block or line.opens_block:
+        return False
+    first = _FIRST_WORD.match(line.text)
+    pointing = first is not None and first[0].lower() in grammar.anaphora
+    return pointing or CONTRARY_FIRST.match(line.text.lower()) is not None
 
 
 def _is_specific(clauses: Clauses) -> bool:
@@ -128,6 +151,7 @@ def _label(title: str) -> str:
 
 # Integers: the sum does not depend on the order of a set.
 _WEIGHT = 10_000
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
 _CONTENT = re.compile(r"[^\W\d_]{4,}|\d[\d.,]*\d|\d")
 _REFERENCE = re.compile(
     r"(?:section|article|chapter|clause|rule|part|appendix|art\.|§|seção|secção|artigo|cláusula"

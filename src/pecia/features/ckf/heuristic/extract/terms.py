@@ -8,18 +8,25 @@ from pecia.features.ckf.heuristic.cues.forms import (
     ENTRY_BELOW,
     ENTRY_BESIDE,
     HEADWORD,
+    MEANS,
     QUOTED_TERM,
+    RELATIVE_WORDS,
     TERM_AFTER,
     TERM_BEFORE,
 )
 from pecia.features.ckf.heuristic.cues.grammar import build_trie
 from pecia.features.ckf.heuristic.cues.kind import CueKind
-from pecia.features.ckf.heuristic.cues.term_forms import BARE_TERM_FIRST
+from pecia.features.ckf.heuristic.cues.openers import INNER_WORDS
+from pecia.features.ckf.heuristic.cues.term_forms import (
+    BARE_TERM_FIRST,
+    INDEFINITE_FIRST,
+    MARKED_TERM_FIRST,
+)
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape
 from pecia.features.ckf.heuristic.parse.clauses import trim_clause
-from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
+from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence, clean_title
 from pecia.features.ckf.heuristic.rate import KindEstimate
-from pecia.features.ckf.heuristic.term_signs import announces_terms
+from pecia.features.ckf.heuristic.term_signs import announces_terms, heads_meaning
 from pecia.kernel.errors import Json
 from pecia.kernel.text.span import Span
 
@@ -32,16 +39,11 @@ def extract_concepts(parsed: ParsedText, estimate: KindEstimate) -> list[ItemCan
     """Terms that the source defines; the label is always a part of the definition."""
     found: list[ItemCandidate] = []
     seen: set[str] = set()
+    before: Sentence | None = None
     for line in parsed.lines:
-        if announces_terms(line):
-            continue
-        label = _find_defined_term(line, parsed)
-        if not label and line.is_statement and estimate.may_be(line.span.start, "definition"):
-            is_main = estimate.home(line.span.start) == "definition"
-            label = _find_term_by_form(line.text, is_main=is_main)
-            if not label and is_main and parsed.grammar.language == "de":
-                label = _find_bare_term(line.text)
-        if label and label.lower() not in seen and _names_a_term(label, parsed):
+        label = "" if announces_terms(line) else _find_label(line, before, parsed, estimate)
+        before = line
+        if label and label.lower() not in seen:
             seen.add(label.lower())
             fields: dict[str, Json] = {"label": label, "definition": line.text}
             found.append(ItemCandidate("concepts", label, fields, (line,)))
@@ -49,11 +51,43 @@ def extract_concepts(parsed: ParsedText, estimate: KindEstimate) -> list[ItemCan
     return found
 
 
+def _find_label(
+    line: Sentence, before: Sentence | None, parsed: ParsedText, estimate: KindEstimate
+) -> str:
+    """The term that a sentence defines: in the sentence, or alone on the line above."""
+    label = _find_defined_term(line, parsed)
+    sought = line.is_statement and estimate.may_be(line.span.start, "definition")
+    if not label and sought:
+        is_main = estimate.home(line.span.start) == "definition"
+        label = _find_term_by_form(line.text, parsed, is_main=is_main)
+        if not label and is_main and parsed.grammar.language == "de":
+            label = _find_bare_term(line.text)
+    label = _clean_label(label)
+    if label and _names_a_term(label, parsed):
+        return label
+    described = line.opens_block and INDEFINITE_FIRST.match(line.text)
+    if sought and described and before is not None and heads_meaning(before):
+        return clean_title(before.text).strip(_TERM_MARKS)
+    return ""
+
+
+def _clean_label(label: str) -> str:
+    """Without its number, the address of a link, and what a colon divides from it."""
+    named = _LINK.sub(r"\1", label).partition(" :")[0].partition(": ")[0]
+    return _NUMBER_FIRST.sub("", named).strip(_TERM_MARKS)
+
+
 def _names_a_term(label: str, parsed: ParsedText) -> bool:
-    """Not one function word, and not what a thing is denied to be: `X is not a Y`."""
+    """Not a function word, a clause, or what a thing is denied to be: `X is not a Y`."""
     words = label.lower().split()
-    one = len(words) == 1 and (words[0] in parsed.grammar.stopwords or words[0] in _POINTERS)
-    return not one and words[-1] not in _DENIALS
+    grammar = parsed.grammar
+    if not words or words[-1] in _DENIALS or _ODD_QUOTES.search(label):
+        return False
+    if len(words) == 1:
+        return words[0] not in grammar.stopwords and words[0] not in _POINTERS
+    opening = words[0]
+    inner = opening in INNER_WORDS.get(grammar.language, ()) or opening in grammar.openers
+    return not (inner or opening in grammar.anaphora or not RELATIVE_WORDS.isdisjoint(words))
 
 
 def extract_entities(parsed: ParsedText) -> list[ItemCandidate]:
@@ -140,25 +174,44 @@ def _find_defined_term(line: Sentence, parsed: ParsedText) -> str:
     return label.strip(" \"'“”‘’«»*_`")
 
 
-def _find_term_by_form(text: str, *, is_main: bool) -> str:
+def _find_term_by_form(text: str, parsed: ParsedText, *, is_main: bool) -> str:
     """The term of a probable definition without a cue.
 
-    It heads an entry, is a link or quoted, or stands before a copula, after `Als`, or before a
-    colon.
+    It heads an entry, is a link, marked or quoted, or stands before a copula, after `Als`, or
+    before a colon.
     """
     link = _LINKED_TERM.match(text)
     if link:
         return trim_clause(link[1]).strip(_TERM_MARKS)
+    marked = MARKED_TERM_FIRST.match(text)
+    if marked:
+        return trim_clause(marked[2]).strip(_TERM_MARKS)
     entry = next((it for form in _ENTRIES if (it := form.match(text))), None)
     if entry:
         return trim_clause(entry[1]).strip(_TERM_MARKS)
-    for pattern in (QUOTED_TERM, TERM_BEFORE, TERM_AFTER):
-        found = pattern.search(text)
-        if found and len(found[1].split()) <= MAX_LABEL_WORDS:
-            return trim_clause(found[1]).strip(_TERM_MARKS)
     # A colon alone divides a rule from its name too.
     gloss = _GLOSSARY.match(text) if is_main else None
-    return trim_clause(gloss[1]).strip(_TERM_MARKS) if gloss else ""
+    for pattern in (QUOTED_TERM, TERM_BEFORE, TERM_AFTER):
+        found = pattern.search(text)
+        if found is None or len(found[1].split()) > MAX_LABEL_WORDS:
+            continue
+        if pattern is QUOTED_TERM and (
+            (gloss and gloss.end() <= found.start()) or _points_back(text, found.start(), parsed)
+        ):
+            continue
+        return trim_clause(found[1]).strip(_TERM_MARKS)
+    if gloss and len(gloss[1].split()) <= MAX_LABEL_WORDS:
+        return trim_clause(gloss[1]).strip(_TERM_MARKS)
+    return ""
+
+
+def _points_back(text: str, quoted: int, parsed: ParsedText) -> bool:
+    """Whether it explains what was said before, and only mentions what it quotes."""
+    first = _FIRST_WORD.match(text)
+    opening = first[0].lower() if first else ""
+    if opening not in parsed.grammar.anaphora and opening not in _EXPLAINS:
+        return False
+    return MEANS.search(text[:quoted].lower()) is None or "," in text[:quoted]
 
 
 def _find_bare_term(text: str) -> str:
@@ -187,9 +240,15 @@ _NAME = re.compile(
 _ENTRIES = (HEADWORD, ENTRY_BELOW, ENTRY_BESIDE)
 _LINKED_TERM = re.compile(r"(?:[^\W\d_]{1,4}\s)?\[([^\]\n]{2,60})\]\(")
 # They point at what was named before.
-_POINTING_WORDS = "former latter letztere ersterer erstere dernier premier último primero"
+_POINTING_WORDS = "c former latter letztere ersterer erstere dernier premier último primero"
 _POINTERS = frozenset(_POINTING_WORDS.split())
 _DENIALS = frozenset({"not", "nicht", "kein", "keine", "ne", "n'", "no", "não"})
 _TERM_MARKS = " \"'“”‘’«»„*_`"
+_EXPLAINS = frozenset({"das", "c", "c'est"})
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)?")
+# A number before a term: `1.0.1 “Commercial Use”`, `(2) work`.
+_NUMBER_FIRST = re.compile(r"\(?(?:§ ?)?\d+(?:\.\d+)*[a-z]?[.)°º]*\s+(?=\W*[^\W\d_])")
+_ODD_QUOTES = re.compile(r"\A[^\"]*\"[^\"]*\Z|\A[^“„”]*[“„][^”“]*\Z|\A[^«»]*«[^»]*\Z")
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9-]{1,9}")
 _GLOSSARY = re.compile(r"[*_`]{0,2}([^:*_`\n]{2,48})[*_`]{0,2}:[*_`]{0,2}\s")

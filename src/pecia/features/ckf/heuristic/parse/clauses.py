@@ -14,6 +14,7 @@ from pecia.features.ckf.heuristic.cues.connectives import (
     is_link,
     strip_link,
 )
+from pecia.features.ckf.heuristic.cues.forms import opens_instruction
 from pecia.features.ckf.heuristic.cues.grammar import Cue, Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.cues.openers import opens_cause, opens_clause
@@ -110,7 +111,7 @@ def extract_limit_phrase(
 
 def _has_verb(line: Sentence, at: int) -> bool:
     """Whether a verb of duty stands after an offset: the limit is then in front of its rule."""
-    return any(not it.kinds.isdisjoint(_VERBS) for it in line.cues if _offset(line, it) >= at)
+    return any(not it.kinds.isdisjoint(_ADVISES) for it in line.cues if _offset(line, it) >= at)
 
 
 def split_order(line: Sentence, grammar: Grammar) -> tuple[str, str] | None:
@@ -207,7 +208,15 @@ def _split_leading(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None
         start = _offset(line, cue)
     elif (lead := _leading_phrase(line, cue)) is not None:
         start = lead
-    return _leading_clauses(line.text[start:end], line.text[end:], grammar, opens_clause(cue))
+    certain = opens_clause(cue) and not _duty_inside(line, cue, end)
+    return _leading_clauses(line.text[start:end], line.text[end:], grammar, certain)
+
+
+def _duty_inside(line: Sentence, cue: Cue, end: int) -> bool:
+    """Whether the duty lies before the comma and none after it: the comma is another one."""
+    places = [_offset(line, it) for it in line.cues if not it.kinds.isdisjoint(_DUTIES)]
+    at = _offset(line, cue)
+    return any(at < it < end for it in places) and not any(it >= end for it in places)
 
 
 def _after_aside(line: Sentence, at: int) -> int:
@@ -230,9 +239,23 @@ def _split_at(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
     opened = cut_result(line.text[at if _keeps_cue(cue, grammar) else cue.end - line.span.start :])
     main = line.text[_clause_start(line, at) : at]
     inside = begins_inside(main, grammar.language) and "," not in main.rstrip(" ,")
-    certain = opens_clause(cue) and not inside
+    certain = opens_clause(cue) and not inside and not _obliges_again(line, cue, grammar)
     near = _clauses(opened, main, grammar, certain)
     return near or _clauses(opened, line.text[:at], grammar, certain)
+
+
+def _obliges_again(line: Sentence, cue: Cue, grammar: Grammar) -> bool:
+    """Whether another duty follows the condition: `before you leave, and you should …`"""
+    joined = next(
+        (
+            it
+            for it in _commas(line.text, cue.end - line.span.start)
+            if (word := _FIRST_WORD.match(line.text[it + 1 : it + 24].lstrip()))
+            and word[0].lower() in grammar.conjunctions
+        ),
+        None,
+    )
+    return joined is not None and _has_verb(line, joined)
 
 
 def _clause_start(line: Sentence, at: int) -> int:
@@ -253,7 +276,17 @@ def _before_time(line: Sentence, cue: Cue) -> bool:
 def _is_leading(line: Sentence, cue: Cue, grammar: Grammar) -> bool:
     at = _offset(line, cue)
     start = _clause_start(line, at)
-    return at - start <= MAX_LEADING_CHARS or _leads(line, start, at, grammar)
+    if at - start <= MAX_LEADING_CHARS or _leads(line, start, at, grammar):
+        return True
+    return _joins(line.text[:at], grammar) and _clause_end(line, at, grammar) is not None
+
+
+def _joins(before: str, grammar: Grammar) -> bool:
+    """Whether the clause before is at its end: `…, but if …` begins another."""
+    word = _LAST_WORD.search(before[-12:].rstrip())
+    if word is None or word[0].lower() not in grammar.conjunctions:
+        return False
+    return before.rstrip()[: -len(word[0])].rstrip().endswith((",", ";"))
 
 
 def _leads(line: Sentence, start: int, at: int, grammar: Grammar) -> bool:
@@ -272,7 +305,8 @@ def _leading_phrase(line: Sentence, cue: Cue) -> int | None:
     """Where a phrase begins that limits the condition after it; a mere link is left out."""
     at = _offset(line, cue)
     start = _clause_start(line, at)
-    if at - start <= MAX_LEADING_CHARS or is_link(line.text[start:at].strip()):
+    before = line.text[start:at].strip()
+    if at - start <= MAX_LEADING_CHARS or is_link(before) or not before.endswith(","):
         return None
     return start
 
@@ -284,11 +318,14 @@ def _offset(line: Sentence, cue: Cue) -> int:
 def _clause_end(line: Sentence, start: int, grammar: Grammar) -> int | None:
     """The comma that ends the leading clause: the last one before the main verb.
 
-    A comma before `and`, `or` or an inner clause never ends it.
+    A comma before `and`, `or` or an inner clause never ends it; one before an instruction does.
     """
     commas = [it for it in _commas(line.text, start) if not _continues(line.text, it, grammar)]
     if not commas:
         return None
+    instructs = next((it for it in commas if opens_instruction(line.text[it:])), None)
+    if instructs is not None:
+        return instructs
     verbs = [it.start - line.span.start for it in line.cues if not it.kinds.isdisjoint(_VERBS)]
     verb = next((it for it in verbs if it > commas[0]), None)
     if verb is None:
@@ -324,6 +361,7 @@ def _continues(text: str, comma: int, grammar: Grammar) -> bool:
 def _clauses(opened: str, main: str, grammar: Grammar, certain: bool = True) -> Clauses | None:
     certain = certain and all(is_whole(it, grammar.language) for it in (opened, main))
     opened, main = strip_link(trim_clause(opened)), _strip_connectives(trim_clause(main), grammar)
+    certain = certain and " " in main
     # A condition that lies inside its consequence was not split from it.
     if not opened or not main or opened in main or main in opened:
         return None
@@ -356,6 +394,8 @@ _AFTER_WORDS = frozenset(_AFTER_LIST.split())
 _VERBS = frozenset(
     {CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION, CueKind.DEFINITION}
 )
+_DUTIES = frozenset({CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION})
+_ADVISES = _VERBS | {CueKind.ADVICE}
 # A minus sign or a decimal point may start a number, so neither is trimmed from the start.
 _BEFORE = " \t\r\n\f\v,;:—–)"
 _AFTER_MARKS = " \t\r\n\f\v.,;:—–-!?("

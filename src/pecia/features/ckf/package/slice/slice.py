@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pecia.features.ckf.package.codec.yaml import render_mapping
-from pecia.features.ckf.package.fields import SECTIONS
 from pecia.features.ckf.package.model import Item, Package, text_of
 from pecia.features.ckf.package.normalize import compact_package
 from pecia.features.ckf.package.slice.dependencies import ItemDependencies, find_dependencies
@@ -83,7 +82,7 @@ def _rows(package: Package, chosen: Iterable[str]) -> Iterator[Item]:
 
 @dataclass(slots=True)
 class _SliceDocument:
-    """Sections of a document that stays within `room` characters."""
+    """Sections of a document that stays within `max_chars`, in the order of their first item."""
 
     max_chars: int
     used: int = 0
@@ -102,9 +101,8 @@ class _SliceDocument:
         return True
 
     def document(self) -> str:
-        known = [it.key for it in SECTIONS if it.key in self.parts]
         body: Item = {"metadata": self.parts["metadata"][0]}
-        body.update((key, list[Json](self.parts[key])) for key in known)
+        body.update((key, list[Json](it)) for key, it in self.parts.items() if key != "metadata")
         return "".join(f"{line}\n" for line in render_mapping(body, 0))
 
 
