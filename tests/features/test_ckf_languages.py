@@ -117,3 +117,11 @@ async def test_a_file_says_its_language_with_the_code_that_everybody_uses(
                 "SELECT key, language FROM kernel.file WHERE source_id = 'docs'"
             )
     assert {it["key"]: it["language"] for it in rows} == {f"{it}.md": it for it in TEXTS}
+
+
+@pytest.mark.parametrize("named", ["German", "deutsch", "deu", "de-AT"])
+async def test_a_language_may_be_called_by_its_name(house: House, named: str) -> None:
+    by_tag = await house.call(house.ana, "ckf.compile", text=TEXTS["de"], language="de")
+    by_name = await house.call(house.ana, "ckf.compile", text=TEXTS["de"], language=named)
+    assert rules(by_name) == rules(by_tag)
+    assert by_name["package"]["metadata"]["language"].startswith("de")

@@ -29,6 +29,20 @@ _CODES = {
     for two, *others in [entry.split()]
     for longer in others
 }
+# Names that have the form of a tag, and that people give where one is asked for.
+_NAMES = """
+en english englisch anglais ingles
+de german deutsch allemand aleman alemao
+fr french francais frances
+es spanish spanisch espagnol espanol espanhol
+pt portugais portugues
+"""
+CODE_BY_NAME = {
+    name: code
+    for line in _NAMES.strip().splitlines()
+    for code, *names in [line.split()]
+    for name in names
+}
 UNDETERMINED = "und"
 
 

@@ -261,3 +261,8 @@ def test_a_sentence_that_was_not_cut_between_clauses_states_no_pair(text: str) -
         if it["source_basis"] != POSSIBLE_BASIS
     ]
     assert not stated
+
+
+def test_if_any_is_no_condition() -> None:
+    text = "You must keep the notices of the author, if any, in every copy."
+    assert all(it[0] != "any" for it in pairs(compiled(text)))

@@ -13,7 +13,7 @@ from pecia.kernel.compute.worker import ReportComputeProgress
 from pecia.kernel.errors import MissingField
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
-from pecia.kernel.text.language import normalize_language_tag
+from pecia.kernel.text.language import CODE_BY_NAME, normalize_language_tag
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, CitedOutput, TextContent, TextOutput, Tool, ToolResult
 
@@ -107,8 +107,13 @@ async def load_requested_source(
 
 
 def requested_language(ask: CompileInput) -> str | None:
-    """The normalized language tag: `eng` is `en`."""
-    return normalize_language_tag(ask.language or "") or ask.language
+    """The normalized language tag: `eng` is `en`, and so is `English`.
+
+    What is neither is passed over, and the language detected: without a grammar no rule is found.
+    """
+    wanted = ask.language or ""
+    known = CODE_BY_NAME.get(wanted.casefold()) or normalize_language_tag(wanted)
+    return known or None
 
 
 def progress_reporter(call: Call) -> ReportComputeProgress:

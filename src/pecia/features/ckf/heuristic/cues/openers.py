@@ -72,7 +72,10 @@ _DANGLING_BY_LANGUAGE = {
         le la les un une des du de et ou qui que dont est sont sera seront doit peut au aux
         notamment ne parce car
     """,
-    "es": "el los las la una un y o u que cuyo cuya es son será serán debe puede de del al a porque pues",
+    "es": """
+        el los las la una un y o u que cuyo cuya es son será serán debe puede de del al a porque
+        pues
+    """,
     "pt": "o a os as um uma e ou que cujo cuja é são deve pode de do da dos das ao à porque pois",
 }
 DANGLING = {key: frozenset(it.split()) for key, it in _DANGLING_BY_LANGUAGE.items()}

@@ -367,6 +367,8 @@ def _clauses(opened: str, main: str, grammar: Grammar, certain: bool = True) -> 
         return None
     if is_link(opened) or is_link(main) or ends_in_result(main):
         return None
+    if opened.lower() in grammar.stopwords:
+        return None
     return Clauses(opened, main, certain)
 
 
