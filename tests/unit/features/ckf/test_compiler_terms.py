@@ -119,6 +119,8 @@ def test_marks_of_statutes_begin_an_item(mark: str) -> None:
 
 HEADED = """# Glossary
 
+This is a list of terms of the port and their meaning.
+
 Harbour master
 
 A person that decides which ferry may leave the quay.
@@ -137,6 +139,26 @@ NUMBERED = """1. Definitions
 
 1.2 “Berth” means the place at which the ferry lies at night.
 """
+TERMED = """# Definitions
+
+(a) The term "operator" means the person who runs the ferry.
+
+(b) The term "berth" means the place at which the ferry lies at night.
+
+C. "Deck" means the floor of a ferry.
+"""
+COLONS = """# Terminology
+
+The following terms are used:
+
+ferry:
+
+: A boat that carries passengers across the river.
+
+berth:
+
+: The place at which a ferry lies at night.
+"""
 ENTRIES = """# Glosario
 
 Operador : la persona «responsable» que explota el transbordador.
@@ -151,8 +173,10 @@ Atraque : el lugar donde pasa la noche el transbordador.
         (HEADED, ["Harbour master", "Mooring line", "Tide table"]),
         (NUMBERED, ["Operator", "Berth"]),
         (ENTRIES, ["Operador", "Atraque"]),
+        (TERMED, ["operator", "berth", "Deck"]),
+        (COLONS, ["ferry", "berth"]),
     ],
-    ids=["headed", "numbered", "entries"],
+    ids=["headed", "numbered", "entries", "termed", "colons"],
 )
 def test_the_label_of_a_term_is_the_term(text: str, labels: list[str]) -> None:
     package = compile_text(SourceText(text), CompileOptions())

@@ -21,6 +21,7 @@ from pecia.features.ckf.heuristic.cues.term_forms import (
     BARE_TERM_FIRST,
     INDEFINITE_FIRST,
     MARKED_TERM_FIRST,
+    QUOTED_TERM_FIRST,
 )
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape
 from pecia.features.ckf.heuristic.parse.clauses import trim_clause
@@ -38,13 +39,14 @@ CHARS_PER_NAME = 600
 def extract_concepts(parsed: ParsedText, estimate: KindEstimate) -> list[ItemCandidate]:
     """Terms that the source defines; the label is always a part of the definition."""
     found: list[ItemCandidate] = []
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     before: Sentence | None = None
     for line in parsed.lines:
         label = "" if announces_terms(line) else _find_label(line, before, parsed, estimate)
         before = line
-        if label and label.lower() not in seen:
-            seen.add(label.lower())
+        # A second definition of a term is quoted beside the first.
+        if label and (label.lower() not in seen or estimate.states(line.span.start, "definition")):
+            label = seen.setdefault(label.lower(), label)
             fields: dict[str, Json] = {"label": label, "definition": line.text}
             found.append(ItemCandidate("concepts", label, fields, (line,)))
     _link_dependencies(found)
@@ -62,17 +64,28 @@ def _find_label(
         label = _find_term_by_form(line.text, parsed, is_main=is_main)
         if not label and is_main and parsed.grammar.language == "de":
             label = _find_bare_term(line.text)
-    label = _clean_label(label)
+    label = _clean_label(label, line.text)
     if label and _names_a_term(label, parsed):
         return label
-    described = line.opens_block and INDEFINITE_FIRST.match(line.text)
-    if sought and described and before is not None and heads_meaning(before):
-        return clean_title(before.text).strip(_TERM_MARKS)
+    first = _FIRST_WORD.search(line.text)
+    denied = bool(label) and label.lower().split()[-1] in _DENIALS
+    if denied or (first and first[0].lower() in parsed.grammar.anaphora):
+        return ""
+    described = INDEFINITE_FIRST.match(line.text.lstrip(": ")) is not None
+    described = described or estimate.states(line.span.start, "definition")
+    if sought and described and line.opens_block and before is not None and heads_meaning(before):
+        return _clean_label(clean_title(before.text), "")
     return ""
 
 
-def _clean_label(label: str) -> str:
-    """Without its number, the address of a link, and what a colon divides from it."""
+def _clean_label(label: str, text: str) -> str:
+    """Without its number, the address of a link, and what a colon divides from it.
+
+    Of `The term “berth”` the quoted part.
+    """
+    if not _QUOTES.isdisjoint(label) and QUOTED_TERM_FIRST.match(text):
+        quoted = QUOTED_TERM.search(text)
+        return quoted[1].strip(_TERM_MARKS) if quoted else ""
     named = _LINK.sub(r"\1", label).partition(" :")[0].partition(": ")[0]
     return _NUMBER_FIRST.sub("", named).strip(_TERM_MARKS)
 
@@ -244,6 +257,7 @@ _POINTING_WORDS = "c former latter letztere ersterer erstere dernier premier úl
 _POINTERS = frozenset(_POINTING_WORDS.split())
 _DENIALS = frozenset({"not", "nicht", "kein", "keine", "ne", "n'", "no", "não"})
 _TERM_MARKS = " \"'“”‘’«»„*_`"
+_QUOTES = frozenset('"“”„«')
 _EXPLAINS = frozenset({"das", "c", "c'est"})
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)?")
