@@ -250,6 +250,13 @@ def test_an_instruction_begins_the_consequence(text: str, condition: str, decisi
         " effects may increase.",
         "If you sell it under another licence you must say that those terms are offered by you"
         " alone, not by the author.",
+        "All permits that were granted before the end shall stay valid.",
+        "Vor dem Widerruf ist dem Betreiber Gelegenheit zu geben, den Mangel zu beheben.",
+        "Auf den Rücktritt sind die §§ 346 bis 348 entsprechend anzuwenden.",
+        "Para recibir la tarjeta será preciso entregar la antigua, excepto por robo.",
+        "The stamp must show the place where it must stand.",
+        "Le nombre des membres ne peut être inférieur à sept si la société est anonyme et ne peut"
+        " être inférieur à deux dans les autres cas.",
     ],
 )
 def test_a_sentence_that_was_not_cut_between_clauses_states_no_pair(text: str) -> None:

@@ -10,6 +10,7 @@ _LINKS = (
     r"in (?:addition|particular|general|fact|contrast|practice|short|summary|turn|other words"
     r"|this way|that way|order to\b[^,]*)",
     r"for (?:example|instance|this reason|that reason|more \w+|further \w+|now|convenience)",
+    r"in (?:each |any |every )?such (?:an? )?(?:case|instance|event)s?",
     r"by (?:contrast|the way|the same token)|on the other hand|at the same time|with that said",
     r"instead|therefore|thus|hence|however|moreover|furthermore|similarly|likewise|also|so|note"
     r"|please note",

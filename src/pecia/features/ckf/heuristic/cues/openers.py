@@ -62,35 +62,40 @@ _DANGLING_BY_LANGUAGE = {
     "en": """
         a an the and or nor of which who whom whose that is are was were be been being may must
         shall should will would cannot to by from than especially particularly even if whether as
-        because although while
+        because although while for with without between into
     """,
     "de": """
         der die das den dem des ein eine einen einem einer eines und oder welche welcher welches
-        dass insbesondere sogar zur im am wie als weil obwohl während
+        dass insbesondere sogar zur im am wie als weil obwohl während für von zwischen
     """,
     "fr": """
         le la les un une des du de et ou qui que dont est sont sera seront doit peut au aux
-        notamment ne parce car
+        notamment ne parce car pour par dans sur avec sans entre
     """,
     "es": """
         el los las la una un y o u que cuyo cuya es son será serán debe puede de del al a porque
-        pues
+        pues para por en con sin sobre entre
     """,
-    "pt": "o a os as um uma e ou que cujo cuja é são deve pode de do da dos das ao à porque pois",
+    "pt": "o a os as um uma e ou que cujo cuja é são deve pode de do da dos das ao à porque pois"
+    " para por em com sem sobre entre",
 }
 DANGLING = {key: frozenset(it.split()) for key, it in _DANGLING_BY_LANGUAGE.items()}
 # They open a clause inside another one, so no main clause begins with them.
 _INNER_BY_LANGUAGE = {
-    "en": "or but nor although though whereas because since which who whom whose that than as so",
+    "en": "or but nor although though whereas because since which who whom whose that than as so"
+    " except",
     "de": """
         oder aber sondern noch während obwohl weil dass deren dessen welche welcher welches was wer
-        wo wie um als ob
+        wo wie um als ob außer ausgenommen
     """,
-    "fr": "ou mais ni car bien parce puisque qui que dont où comme quoique afin",
-    "es": "o u pero sino aunque porque pues que quien quienes cuyo cuya como donde",
-    "pt": "ou mas nem embora porque pois que quem cujo cuja como onde",
+    "fr": "ou mais ni car bien parce puisque qui que dont où comme quoique afin sauf hormis",
+    "es": "o u pero sino aunque porque pues que quien quienes cuyo cuya como donde"
+    " excepto salvo de",
+    "pt": "ou mas nem embora porque pois que quem cujo cuja como onde exceto excepto salvo de",
 }
 INNER_WORDS = {key: frozenset(it.split()) for key, it in _INNER_BY_LANGUAGE.items()}
+# After a noun they begin a relative clause: `the place where it must stand`.
+RELATIVE_PLACES = frozenset({"where", "wo", "où", "donde", "onde"})
 # After a leading clause a German verb follows, so what begins with them is a relative clause.
 _ARTICLES = "der die das den dem des ein eine einen einem einer eines denen in mit für über bei von"
 RELATIVE_STARTS = {"de": frozenset(_ARTICLES.split())}

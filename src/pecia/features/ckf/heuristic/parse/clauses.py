@@ -17,7 +17,11 @@ from pecia.features.ckf.heuristic.cues.connectives import (
 from pecia.features.ckf.heuristic.cues.forms import opens_instruction
 from pecia.features.ckf.heuristic.cues.grammar import Cue, Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
-from pecia.features.ckf.heuristic.cues.openers import opens_cause, opens_clause
+from pecia.features.ckf.heuristic.cues.openers import (
+    RELATIVE_PLACES,
+    opens_cause,
+    opens_clause,
+)
 from pecia.features.ckf.heuristic.parse.cuts import (
     begins_inside,
     follows_clause,
@@ -93,7 +97,7 @@ def extract_limit_phrase(
     comma = _first_comma(line.text, at)
     if at <= MAX_LEADING_CHARS:
         end = comma or _limit_end(line)
-        certain = opens and comma is not None
+        certain = opens and comma is not None and not _has_finite_verb(line, comma)
         return _leading_clauses(line.text[:end], line.text[end:], grammar, certain) if end else None
     if _VERB_FRAME.search(line.text) and not _VERB_FRAME.search(line.text[:at]):
         return None
@@ -156,7 +160,15 @@ def extract_opening_phrase(line: Sentence, grammar: Grammar) -> Clauses | None:
     end = _clause_end(line, word.end(), grammar)
     if end is None or end > MAX_PHRASE_CHARS or is_link(line.text[:end]):
         return None
-    return _leading_clauses(line.text[:end], line.text[end:], grammar)
+    certain = not _has_finite_verb(line, _first_comma(line.text, 0) or end)
+    return _leading_clauses(line.text[:end], line.text[end:], grammar, certain)
+
+
+def _has_finite_verb(line: Sentence, end: int) -> bool:
+    """Whether what looks like a leading phrase is a main clause: `Before the end he must …, …`"""
+    if any(_offset(line, it) < end for it in line.cues if not it.kinds.isdisjoint(_ADVISES)):
+        return True
+    return not _FINITE.isdisjoint(_FIRST_WORD.findall(line.text[:end].lower()))
 
 
 def split_cause(line: Sentence, grammar: Grammar) -> Clauses | None:
@@ -237,25 +249,31 @@ def _split_at(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
     """The text before the cue, back to the last semicolon, and the clause it opens."""
     at = _offset(line, cue)
     opened = cut_result(line.text[at if _keeps_cue(cue, grammar) else cue.end - line.span.start :])
+    opened = opened.partition("; ")[0]
     main = line.text[_clause_start(line, at) : at]
     inside = begins_inside(main, grammar.language) and "," not in main.rstrip(" ,")
-    certain = opens_clause(cue) and not inside and not _obliges_again(line, cue, grammar)
+    certain = opens_clause(cue) and not inside and cue.words not in RELATIVE_PLACES
+    certain = certain and not _obliges_again(line, cue, grammar) and not _obliges_late(line, at)
     near = _clauses(opened, main, grammar, certain)
     return near or _clauses(opened, line.text[:at], grammar, certain)
 
 
 def _obliges_again(line: Sentence, cue: Cue, grammar: Grammar) -> bool:
     """Whether another duty follows the condition: `before you leave, and you should …`"""
-    joined = next(
-        (
-            it
-            for it in _commas(line.text, cue.end - line.span.start)
-            if (word := _FIRST_WORD.match(line.text[it + 1 : it + 24].lstrip()))
-            and word[0].lower() in grammar.conjunctions
-        ),
-        None,
-    )
-    return joined is not None and _has_verb(line, joined)
+    end = cue.end - line.span.start
+    for it in line.cues:
+        place = _offset(line, it)
+        if place > end and not it.kinds.isdisjoint(_DUTIES):
+            before = _FIRST_WORD.findall(line.text[max(end, place - MAX_SUBJECT_CHARS) : place])
+            if not grammar.conjunctions.isdisjoint(word.lower() for word in before[-3:]):
+                return True
+    return False
+
+
+def _obliges_late(line: Sentence, at: int) -> bool:
+    """Whether the duty stands after the cue alone: `what was granted before the end shall …`"""
+    places = [_offset(line, it) for it in line.cues if not it.kinds.isdisjoint(_DUTIES)]
+    return bool(places) and all(it > at for it in places)
 
 
 def _clause_start(line: Sentence, at: int) -> int:
@@ -361,13 +379,17 @@ def _continues(text: str, comma: int, grammar: Grammar) -> bool:
 def _clauses(opened: str, main: str, grammar: Grammar, certain: bool = True) -> Clauses | None:
     certain = certain and all(is_whole(it, grammar.language) for it in (opened, main))
     opened, main = strip_link(trim_clause(opened)), _strip_connectives(trim_clause(main), grammar)
-    certain = certain and " " in main
+    certain = certain and " " in main and " " in opened
+    if grammar.language == "de" and _INFINITIVE_LAST.search(opened):
+        certain = False
+    if _RANGE_FIRST.match(opened) and main[-1:].isdecimal():
+        return None
     # A condition that lies inside its consequence was not split from it.
     if not opened or not main or opened in main or main in opened:
         return None
     if is_link(opened) or is_link(main) or ends_in_result(main):
         return None
-    if opened.lower() in grammar.stopwords:
+    if opened.lower() in _NO_CLAUSES:
         return None
     return Clauses(opened, main, certain)
 
@@ -386,6 +408,7 @@ MAX_LEADING_CHARS = 8
 MAX_PHRASE_CHARS = 160
 MAX_LEAD_CHARS = 60
 MAX_LIMIT_WORDS = 12
+MAX_SUBJECT_CHARS = 32
 MAX_DATE_CHARS = 48
 _DIGITS = re.compile(r"\d+\b")
 _ORDERS = frozenset({CueKind.ORDER, CueKind.SEQUENCE, CueKind.PRECONDITION, CueKind.ORDINAL})
@@ -397,6 +420,17 @@ _VERBS = frozenset(
     {CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION, CueKind.DEFINITION}
 )
 _DUTIES = frozenset({CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION})
+# `if any`, `if not`, `if so`
+_NO_CLAUSES = frozenset({"any", "not", "so"})
+# Verbs that no phrase has.
+_FINITE_WORDS = """
+is are was were has have ist sind war hat haben wird werden kann muss soll darf est sont sera a ont
+doit peut es son será debe puede fue se é são deve pode foi tem têm
+"""
+_FINITE = frozenset(_FINITE_WORDS.split()) - {"a", "se"}
+# `§§ 346 bis 348` is a range, and no limit.
+_RANGE_FIRST = re.compile(r"(?:bis|to|through|à|hasta|até|a)\s\d", re.IGNORECASE)
+_INFINITIVE_LAST = re.compile(r"\bzu \w{3,}(?:en|ern|eln)\Z")
 _ADVISES = _VERBS | {CueKind.ADVICE}
 # A minus sign or a decimal point may start a number, so neither is trimmed from the start.
 _BEFORE = " \t\r\n\f\v,;:—–)"
