@@ -17,6 +17,8 @@ _PLACEHOLDER = re.compile(
 _ESCAPE = re.compile(r"\\[ntr\"']")
 _ADDRESS = re.compile(r"\S+://\S+|\S+@\S+\.\S+|(?<!\w)/[\w./-]{6,}|-{2}[a-z][\w=-]+")
 _SPACE = re.compile(r"\s+")
+# Without one of these signs, nothing above has anything to do.
+_SIGNS = re.compile(r"[|\\<&(%${@\[_~/]|--")
 _EDGE = " \t.:…·*•-–—=|/\\<>,;#"
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _ASCII_LETTER = re.compile(r"[A-Za-z]")
@@ -24,14 +26,19 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def clean(text: str) -> str:
+    if _SIGNS.search(text):
+        text = _without_signs(text)
+    text = unicodedata.normalize("NFKC", text)
+    return _SPACE.sub(" ", text).strip(_EDGE)
+
+
+def _without_signs(text: str) -> str:
     text = _CONTEXT.sub("", text)
     text = _ESCAPE.sub(" ", _MARKUP.sub(" ", text))
     text = _CJK_ACCELERATOR.sub("", text)
     text = _PLACEHOLDER.sub(" ", text)
     text = _ACCELERATOR.sub("", text)
-    text = _ADDRESS.sub(" ", text)
-    text = unicodedata.normalize("NFKC", text)
-    return _SPACE.sub(" ", text).strip(_EDGE)
+    return _ADDRESS.sub(" ", text)
 
 
 def is_english(text: str) -> bool:

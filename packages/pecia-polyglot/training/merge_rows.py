@@ -16,7 +16,9 @@ def main() -> None:
                 renumbered = []
                 for row in rows:
                     number, _, rest = row.partition("\t")
-                    renumbered.append(f"{known[int(number)]}\t{rest}")
+                    # A shard that was stopped may lack its last lines.
+                    if rest.endswith("\n") and int(number) < len(known):
+                        renumbered.append(f"{known[int(number)]}\t{rest}")
             with (out / path.name).open("a", encoding="utf-8") as joined:
                 joined.writelines(renumbered)
     (out / "english.txt").write_text("".join(f"{it}\n" for it in numbers), "utf-8")
