@@ -53,17 +53,20 @@ class Body(nn.Module):
         return functional.normalize(mean, dim=-1)
 
 
-def load(path: Path) -> tuple[Tensor, Body]:
-    """Piece vectors and body. The one token type is added to the positions."""
-    arrays = {it.name: numpy_helper.to_array(it) for it in onnx.load(str(path)).graph.initializer}
+def weight_of(arrays: dict[str, Any], name: str) -> Any:
+    """A weight of a graph, whether it was rounded to eight bits or not."""
+    if name in arrays:
+        return numpy_helper.to_array(arrays[name]).astype(np.float32)
+    numbers, zero, scale = (
+        numpy_helper.to_array(arrays[f"{name}_{it}"]).astype(np.float32)
+        for it in ("quantized", "zero_point", "scale")
+    )
+    return (numbers - zero) * scale
 
+
+def load_body(arrays: dict[str, Any], norm_name: str, positions: Tensor) -> Body:
     def weight(name: str) -> Any:
-        if name in arrays:
-            return arrays[name].astype(np.float32)
-        plain = arrays[f"{name}_quantized"].astype(np.float32) - arrays[
-            f"{name}_zero_point"
-        ].astype(np.float32)
-        return plain * arrays[f"{name}_scale"]
+        return weight_of(arrays, name)
 
     def dense(name: str) -> dict[str, Tensor]:
         return {
@@ -72,13 +75,11 @@ def load(path: Path) -> tuple[Tensor, Body]:
         }
 
     def norm(name: str) -> dict[str, Tensor]:
-        return {it: torch.from_numpy(weight(f"{name}.{it}")) for it in ("weight", "bias")}
+        return {it: torch.from_numpy(weight(f"{name}.{it}").copy()) for it in ("weight", "bias")}
 
     body = Body()
-    body.positions.data = torch.from_numpy(
-        weight("embeddings.position_embeddings.weight") + arrays["kind"]
-    )
-    body.norm.load_state_dict(norm("embeddings.LayerNorm"))
+    body.positions.data = positions
+    body.norm.load_state_dict(norm(norm_name))
     for number, layer in enumerate(body.layers):
         name = f"encoder.layer.{number}"
         parts = [dense(f"{name}.attention.self.{it}") for it in ("query", "key", "value")]
@@ -90,4 +91,13 @@ def load(path: Path) -> tuple[Tensor, Body]:
         layer.up.load_state_dict(dense(f"{name}.intermediate.dense"))
         layer.down.load_state_dict(dense(f"{name}.output.dense"))
         layer.norm2.load_state_dict(norm(f"{name}.output.LayerNorm"))
-    return torch.from_numpy(weight("embeddings.word_embeddings.weight")), body
+    return body
+
+
+def load(path: Path) -> tuple[Tensor, Body]:
+    """Piece vectors and body. The one token type is added to the positions."""
+    arrays = {it.name: it for it in onnx.load(str(path)).graph.initializer}
+    positions = weight_of(arrays, "embeddings.position_embeddings.weight")
+    kind = numpy_helper.to_array(arrays["kind"])
+    body = load_body(arrays, "embeddings.LayerNorm", torch.from_numpy(positions + kind))
+    return torch.from_numpy(weight_of(arrays, "embeddings.word_embeddings.weight").copy()), body

@@ -1,7 +1,12 @@
-"""The two students, and how their piece vectors become four bits a number."""
+"""The two students, how their piece vectors become four bits a number, and how a shipped model is
+read back to be trained further."""
 
+from pathlib import Path
+
+import numpy as np
+import onnx
 import torch
-from minilm import HIDDEN, Body
+from minilm import HIDDEN, Body, load_body, weight_of
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -70,3 +75,28 @@ class Static(nn.Module):
         x = torch.einsum("bl,blh->bh", share, functional.embedding(ids, table))
         x = functional.normalize(x.float(), dim=-1)
         return functional.normalize(x + self.down(functional.gelu(self.up(x))).float(), dim=-1)
+
+
+def shipped(path: Path) -> Contextual:
+    """The student that `export.py` wrote."""
+    graph = onnx.load(str(path)).graph
+    arrays = {it.name: it for it in graph.initializer}
+
+    def weight(name: str) -> Tensor:
+        return torch.from_numpy(weight_of(arrays, name).copy())
+
+    packed = arrays["pieces"]
+    pieces = np.frombuffer(packed.raw_data, np.uint8).reshape(packed.dims[0], -1)
+    # Two's complement in each half byte.
+    halves = np.stack([pieces & 15, pieces >> 4], -1).reshape(packed.dims[0], -1)
+    numbers = torch.from_numpy(((halves ^ 8).astype(np.int8) - 8).astype(np.float32))
+    scales = weight("piece_scales")
+    table = (numbers.reshape(len(numbers), -1, GROUP) * scales[:, :, None]).flatten(1)
+    body = load_body(arrays, "norm", weight("positions"))
+    model = Contextual(table, body)
+    model.weights.data = torch.log(torch.expm1(weight("share").clamp(min=1e-6)))
+    for name in ("straight", "up", "down"):
+        layer = getattr(model, name)
+        layer.weight.data = weight(f"short.{name}.turned").T.contiguous()
+        layer.bias.data = weight(f"short.{name}.bias")
+    return model

@@ -6,11 +6,13 @@ is a whole run. `--state FILE` goes on from where a run before stopped, towards 
 """
 
 import argparse
+import itertools
 import json
 import math
 import os
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ import minilm
 import numpy as np
 import torch
 from judge import judge
-from students import Contextual, Static, quantise
+from students import Contextual, Static, quantise, shipped
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
@@ -27,12 +29,24 @@ from torch.nn import functional
 HERE = Path(__file__).parent
 SHIPPED = HERE.parent.parent / "pecia-minilm" / "src" / "pecia_minilm"
 MINILM = Path(os.environ.get("MINILM", SHIPPED))
-WIDTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+# Multiples of eight: attention on a GPU wants them.
+WIDTHS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256)
 SCALE = 20.0
 SEED = 22
 # Shares of the training time.
 FROZEN_UNTIL, ROUNDED_FROM = 0.06, 0.6
 CROPPED_FROM, CROP_WEIGHT = 32, 0.5
+# This share of the batches holds texts of few subjects; two texts whose English is this close are
+# not held against each other.
+NEAR_SHARE, SUBJECTS, TOO_NEAR = 0.35, 2048, 0.9
+
+
+@torch.no_grad()
+def subjects_of(vectors: Tensor) -> Tensor:
+    """The nearest of some vectors, drawn by chance: texts with the same one have a subject."""
+    chosen = vectors[torch.randperm(len(vectors), device=vectors.device)[:SUBJECTS]]
+    parts = [(it @ chosen.T).argmax(1) for it in vectors.split(65536)]
+    return torch.cat(parts).to(torch.int32)
 
 
 @torch.no_grad()
@@ -85,10 +99,10 @@ def first_table(tokenizer: Any, device: str) -> Tensor:
 
 class Batches:
     """Batches of like length, each language drawn by the root of its size; texts of one length are
-    shuffled anew in every round."""
+    shuffled anew in every round, a part of them by subject."""
 
-    def __init__(self, lessons: data.Lessons, tokens: int) -> None:
-        self.lessons, self.tokens = lessons, tokens
+    def __init__(self, lessons: data.Lessons, tokens: int, subjects: Tensor) -> None:
+        self.lessons, self.tokens, self.subjects = lessons, tokens, subjects
         counts = (
             torch.bincount(lessons.languages, minlength=len(lessons.names)).float().clamp(min=1)
         )
@@ -107,16 +121,27 @@ class Batches:
             inside = rows[(lengths > below) & (lengths <= width)]
             inside = inside[torch.randperm(len(inside), device=inside.device)]
             size = max(16, self.tokens // width)
-            found += [(it, width) for it in inside.split(size) if len(it) > size // 4]
+            near = int(len(inside) * NEAR_SHARE)
+            for part in (self._by_subject(inside[:near]), inside[near:]):
+                found += [(it, width) for it in part.split(size) if len(it) > size // 4]
             below = width
         random.shuffle(found)
         return found
 
+    def _by_subject(self, rows: Tensor) -> Tensor:
+        places = torch.randperm(SUBJECTS, device=rows.device)
+        return rows[places[self.subjects[self.lessons.targets[rows]].long()].argsort(stable=True)]
 
-def contrast(x: Tensor, y: Tensor, targets: Tensor) -> Tensor:
-    """Each row of x closer to its row of y than to rows of other targets."""
-    same = targets[:, None] == targets[None, :]
-    same.fill_diagonal_(False)
+
+@torch.no_grad()
+def too_near(y: Tensor) -> Tensor:
+    """Which rows are not held against each other: of one target, or nearly."""
+    same = (y @ y.T) > TOO_NEAR
+    return same.fill_diagonal_(False)
+
+
+def contrast(x: Tensor, y: Tensor, same: Tensor) -> Tensor:
+    """Each row of x closer to its row of y than to the others."""
     own = torch.arange(len(x), device=x.device)
     return functional.cross_entropy((x @ y.T * SCALE).masked_fill(same, -1e4), own)
 
@@ -131,21 +156,23 @@ def loss_of(
     y = vectors[targets].float()
     with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
         x = model(ids, mask).float()
-    loss = contrast(x, y, targets) + 4 * (1 - (x * y).sum(-1)).mean()
+    same = too_near(y)
+    loss = contrast(x, y, same) + 4 * (1 - (x * y).sum(-1)).mean()
     if width >= CROPPED_FROM:
-        ids, mask = data.gather_crops(lessons, rows, width // 2 + 8)
+        ids, mask = data.gather_crops(lessons, rows, (width // 2 + 15) // 8 * 8)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             part = model(ids, mask).float()
-        loss = loss + CROP_WEIGHT * (contrast(part, x, targets) + 0.5 * contrast(part, y, targets))
+        loss = loss + CROP_WEIGHT * (contrast(part, x, same) + 0.5 * contrast(part, y, same))
     return loss
 
 
-def groups_of(model: nn.Module) -> list[dict[str, Any]]:
+def groups_of(model: nn.Module, *, is_begun: bool) -> list[dict[str, Any]]:
+    """Parameters by learning rate. What was trained before begins again with two thirds of it."""
     table = [it for name, it in model.named_parameters() if not name.startswith("body.")]
     rest = [it for name, it in model.named_parameters() if name.startswith("body.")]
-    is_static = isinstance(model, Static)
-    groups = [{"params": table, "peak": 3e-3 if is_static else 1.5e-3, "lr": 0.0}]
-    return groups if is_static else [*groups, {"params": rest, "peak": 3e-4, "lr": 0.0}]
+    is_static, part = isinstance(model, Static), 2 / 3 if is_begun else 1
+    groups = [{"params": table, "peak": part * (3e-3 if is_static else 1.5e-3), "lr": 0.0}]
+    return groups if is_static else [*groups, {"params": rest, "peak": part * 3e-4, "lr": 0.0}]
 
 
 def rate(done: float, peak: float, *, frozen: bool) -> float:
@@ -169,11 +196,12 @@ def train(
 ) -> None:
     """Trains until the clock says so. What is trained so far is saved every few minutes: a
     machine may be lost."""
-    groups = groups_of(model)
+    is_begun = options.begin is not None
+    groups = groups_of(model, is_begun=is_begun)
     optimizer = torch.optim.AdamW(
         groups, betas=(0.9, 0.98), weight_decay=0.0, fused=device == "cuda"
     )
-    batches = Batches(lessons, options.batch_tokens)
+    batches = Batches(lessons, options.batch_tokens, subjects_of(vectors))
     spent, step = 0.0, 0
     if options.state and options.state.exists():
         saved = torch.load(options.state, map_location=device)
@@ -181,7 +209,9 @@ def train(
         optimizer.load_state_dict(saved["optimizer"])
         spent, step = saved["spent"], saved["step"]
     total, stop = options.minutes * 60, (options.pause or options.minutes) * 60
-    is_static = isinstance(model, Static)
+    if options.compile and isinstance(model, Contextual):
+        turns = itertools.cycle(batches.round()[:5])
+        choose_stance(lambda: loss_of(model, lessons, *next(turns), vectors, device), device)
     began, seen = time.time() - spent, 0
     saved_at = time.time()
     running: list[Tensor] = []
@@ -192,18 +222,14 @@ def train(
             if time.time() - began >= stop:
                 break
             for number, group in enumerate(optimizer.param_groups):
-                group["lr"] = rate(done, group["peak"], frozen=number == 1 and not is_static)
+                group["lr"] = rate(done, group["peak"], frozen=number == 1 and not is_begun)
             model.is_rounded = done > ROUNDED_FROM  # type: ignore[assignment]
             loss = loss_of(model, lessons, rows, width, vectors, device)
             take_step(model, optimizer, loss)
             step, seen = step + 1, seen + rows.numel() * width
             running.append(loss.detach())
             if step % options.report == 0:
-                value = torch.stack(running).mean().item()
-                pace = seen / max(1, time.time() - began - spent) / 1e6
-                spent_s = f"{time.time() - began:.0f} s"
-                print(f"step {step} {spent_s} loss {value:.4f} {pace:.2f} M/s", flush=True)
-                running.clear()
+                tell(step, time.time() - began, seen / max(1, time.time() - began - spent), running)
             if time.time() - saved_at > 60 * options.save_every:
                 save(model, options.out, f"{options.student}-so-far")
                 saved_at = time.time()
@@ -212,6 +238,37 @@ def train(
         content = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
         torch.save({**content, "spent": time.time() - began, "step": step}, options.state)
     print(f"trained {step} steps, {time.time() - began:.0f} s", flush=True)
+
+
+def tell(step: int, seconds: float, pace: float, running: list[Tensor]) -> None:
+    value = torch.stack(running).mean().item()
+    print(f"step {step} {seconds:.0f} s loss {value:.4f} {pace / 1e6:.2f} M/s", flush=True)
+    running.clear()
+
+
+def choose_stance(step: Callable[[], Tensor], device: str) -> None:
+    """Compiled steps where they work and are faster than plain ones."""
+    seconds = {}
+    for stance in ("default", "force_eager"):
+        torch.compiler.set_stance(stance)
+        try:
+            for turn in range(15):
+                if turn == 10:
+                    synchronize(device)
+                    began = time.time()
+                step().backward()
+            synchronize(device)
+            seconds[stance] = time.time() - began
+        except Exception as error:  # noqa: BLE001 - a compiler may fail in any way; training goes on
+            print("not compiled:", repr(error)[:300], flush=True)
+    best = min(seconds, key=seconds.__getitem__)
+    torch.compiler.set_stance(best)
+    print("five steps", {it: round(value, 3) for it, value in seconds.items()}, flush=True)
+
+
+def synchronize(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
 
 
 def save(model: nn.Module, out: Path, name: str) -> None:
@@ -228,7 +285,7 @@ def save(model: nn.Module, out: Path, name: str) -> None:
     np.savez(out / f"{name}.npz", **arrays)
 
 
-def main() -> None:
+def options_given() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("student", choices=["contextual", "static"])
     parser.add_argument("--lessons", type=Path, required=True)
@@ -236,6 +293,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--state", type=Path)
+    parser.add_argument("--begin", type=Path, help="a shipped model.onnx, to train it further")
+    parser.add_argument("--compile", action="store_true", help="fuse the body's steps (a GPU)")
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--pause", type=float, help="stop after this many minutes, to go on later")
     parser.add_argument("--most", type=int, help="only so many English strings")
@@ -243,7 +302,11 @@ def main() -> None:
     parser.add_argument("--save-every", type=float, default=4, help="minutes")
     parser.add_argument("--report", type=int, default=250)
     parser.add_argument("--test", type=Path, help="a folder with XQuAD, for figures at the end")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = options_given()
     device = "cuda" if torch.cuda.is_available() else "cpu"
     for seed in (torch.manual_seed, random.seed, np.random.seed):
         seed(SEED)
@@ -260,12 +323,17 @@ def main() -> None:
     tokenizer = Tokenizer.from_file(str(options.tokenizer))
     if options.student == "static":
         model: nn.Module = Static(tokenizer.get_vocab_size()).to(device)
+    elif options.begin:
+        model = shipped(options.begin).to(device)
     else:
         model = Contextual(
             first_table(tokenizer, device), minilm.load(MINILM / "model.int8.onnx")[1]
         ).to(device)
+    if options.compile and isinstance(model, Contextual):
+        model.body.compile(dynamic=True)
     train(model, lessons, vectors, options, device)
     save(model, options.out, options.student)
+    torch.compiler.set_stance("force_eager")
     figures = judge(
         model.eval(), tokenizer, options, lambda texts: teach(texts, device, 65536), device
     )

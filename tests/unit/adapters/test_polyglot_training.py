@@ -91,6 +91,16 @@ async def test_catalogues_become_a_model_that_runs(tmp_path: Path) -> None:
         tmp_path / "tokenizer.json",
         tmp_path / "made",
     )
+    # The exported model is trained further.
+    run(
+        "train.py", "contextual", "--lessons", lessons, "--tokenizer", tmp_path / "tokenizer.json",
+        "--begin", tmp_path / "made" / "model.onnx", "--out", tmp_path / "further",
+        "--minutes", "0.05", "--batch-tokens", "512",
+    )  # fmt: skip
+    first, further = (np.load(tmp_path / it / "contextual.npz") for it in ("out", "further"))
+    for name in ("rest.body.layers.0.qkv.weight", "rest.straight.weight", "rest.body.positions"):
+        moved = np.abs(further[name].astype("f4") - first[name].astype("f4")).mean()
+        assert moved < 0.1 * np.abs(first[name].astype("f4")).mean() + 0.005
     files = load_model_files(
         tmp_path / "made" / "model.onnx",
         tmp_path / "made" / "tokenizer.json",
