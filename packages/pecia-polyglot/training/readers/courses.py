@@ -1,8 +1,9 @@
 """Courses and documentation in Markdown, one folder a language, read from bare git repositories.
 
-`translations/de/PATH` beside `translations/en/PATH` (or PATH itself), and `content/de/PATH`. A file
-is cut into headings, paragraphs, list items and table rows. Between two headings, two files are
-taken for translations of each other if they have as many parts, whose lengths go together.
+`translations/de/PATH` beside `translations/en/PATH` (or PATH itself), likewise `content/de/PATH`,
+and `_articles/de/PATH` beside `_articles/PATH`, at any depth. A file is cut into headings,
+paragraphs, list items and table rows. Between two headings, two files are taken for translations of
+each other if they have as many parts, whose lengths go together.
 """
 
 import re
@@ -16,7 +17,9 @@ from languages import language_of
 
 from readers import Pair
 
-_TRANSLATED = re.compile(r"^(?:translations|content)/([a-z]{2}(?:-[A-Za-z]+)?)/(.+\.md)$")
+_TRANSLATED = re.compile(
+    r"^(.*?)(translations|content|_articles)/([a-z]{2}(?:-[A-Za-z]+)?)/(.+\.md)$"
+)
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.S)
 _SKIP = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1[^\n]*$|\{\{[<%].*?[%>]\}\}", re.S | re.M)
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
@@ -30,16 +33,18 @@ _HEADING = re.compile(r"^#{1,6}\s", re.M)
 
 def read(repository: Path) -> Iterator[Pair]:
     """Pairs of one repository. The origin is its name and the first folder of a path."""
-    pages: dict[str, dict[str, str]] = defaultdict(dict)
+    pages: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
     names = _git(repository, "ls-tree", "-r", "--name-only", "-z", "HEAD").split("\0")
     for name in names:
         if found := _TRANSLATED.match(name):
-            pages[found[2]].setdefault(found[1], name)
+            pages[found[4], found[1], found[2]].setdefault(found[3], name)
     known = set(names)
     for path in sorted(pages):
-        ours = pages[path].get("en") or (path if path in known else None)
+        name, before, folder = path
+        untranslated = (before + name, f"{before}{folder}/{name}")
+        ours = pages[path].get("en") or next((it for it in untranslated if it in known), None)
         if ours:
-            origin = f"course-{repository.name}-{path.split('/')[0]}"
+            origin = f"course-{repository.name}-{name.split('/')[0]}"
             yield from _page(repository, origin, ours, pages[path])
 
 

@@ -74,7 +74,7 @@ def read_cldr(archive: Path) -> Iterator[Pair]:
             )
             file = tar.extractfile(member) if found else None
             if found and file and (found[1] == "en" or language_of(found[1])):
-                flat = dict(_leaves(json.load(file), ()))
+                flat = dict(leaves(json.load(file), ()))
                 tables.setdefault(found[2], {})[found[1]] = flat
     for name in sorted(tables):
         english = tables[name].get("en", {})
@@ -85,10 +85,10 @@ def read_cldr(archive: Path) -> Iterator[Pair]:
                     yield Pair("cldr", language, english[key], text)
 
 
-def _leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     if isinstance(node, dict):
         for key, value in node.items():
-            yield from _leaves(value, (*path, key))
+            yield from leaves(value, (*path, key))
     elif isinstance(node, list):
         yield "/".join(path[3:]), ", ".join(str(it) for it in node)
     elif isinstance(node, str):
