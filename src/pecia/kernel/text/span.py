@@ -12,9 +12,8 @@ class Span:
     start: int
     end: int
 
-    def of(self, text: str, start: int = 0) -> str:
-        """The characters of a text that itself begins at `start`."""
-        return text[self.start - start : self.end - start]
+    def of(self, text: str) -> str:
+        return text[self.start : self.end]
 
     @property
     def size(self) -> int:

@@ -512,7 +512,7 @@ def _without_details(it: Passage) -> Passage:
 
 
 def _without_remarks(notes: SearchNotes) -> SearchNotes:
-    return replace(notes, footer=(), more=())
+    return replace(notes, standing=(), more=())
 
 
 def _search_request(ask: SearchArguments, cursor: SearchCursor, limit: int) -> SearchRequest:

@@ -64,11 +64,13 @@ DEFAULT_WINDOW_SIZE = WindowSize()
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """`text` is the text at `span`, exactly. `marks` are spans of the same text, inside it."""
+    """`text` is the text at `span`, exactly. `marks` are spans of the same text, inside it, and
+    `terms` counts the different terms there."""
 
     span: Span
     text: str
     marks: tuple[Span, ...]
+    terms: int
 
     @property
     def start(self) -> int:
@@ -140,7 +142,8 @@ def build_snippet(
     core = _best_run(found, limit)
     span = trim_to_words(text, _whole_signs(text, _around(text, core, limit), core), core)
     inside = [it for it in found if span.start <= it.start and it.end <= span.end]
-    return Snippet(span, span.of(text), tuple(_join_marks(inside)))
+    terms = len({it.term for it in inside})
+    return Snippet(span, span.of(text), tuple(_join_marks(inside)), terms)
 
 
 def _find_asked(text: str, query: Query, language: str) -> list[TermToken]:

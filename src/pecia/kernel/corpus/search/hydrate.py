@@ -215,13 +215,9 @@ def _skip_frontmatter(
     body = find_body_start(window.text) if window.span.start == 0 == hit.start else 0
     if body and shown.start < body and window.text[body:].strip():
         found = build_snippet(window.text[body:], query, hit.language)
-        if _count_words(found) >= _count_words(shown):
+        if found.terms >= shown.terms:
             return body, found
     return hit.start, shown
-
-
-def _count_words(snippet: Snippet) -> int:
-    return len({it.of(snippet.text, snippet.start).casefold() for it in snippet.marks})
 
 
 def _neighbour_seqs(hit: HydratedChunk) -> Iterator[int]:
