@@ -292,17 +292,18 @@ def _cut(excerpt: Excerpt, limit: int) -> Span:
 
 def _densest(excerpt: Excerpt, focus: Span, limit: int) -> Span:
     """The part of the focus, at most so long, that has most of the query's words: each counts once,
-    and less the more often it stands in the focus. The first of several."""
+    and less the more often it stands in the focus. The first of several, exactly: a set of words
+    has another order in every process, and `sum` rounds by it."""
     if focus.size <= limit:
         return focus
     shifted = [Span(it.start - excerpt.start, it.end - excerpt.start) for it in excerpt.marks]
     marks = [it for it in shifted if focus.start <= it.start and it.end <= focus.end]
-    counts = Counter(it.of(excerpt.text).casefold() for it in marks)
+    words = [it.of(excerpt.text).casefold() for it in marks]
+    counts = Counter(words)
     best, best_worth = Span(focus.start, focus.start + limit), 0.0
     for number, first in enumerate(marks):
         inside = [it for it in marks[number:] if it.end - first.start <= limit]
-        # The words are a set, in another order in every process: `sum` would round by it.
-        worth = fsum(1 / counts[word] for word in {it.of(excerpt.text).casefold() for it in inside})
+        worth = fsum(1 / counts[word] for word in {*words[number : number + len(inside)]})
         if inside and worth > best_worth:
             best, best_worth = Span(first.start, inside[-1].end), worth
     return best
