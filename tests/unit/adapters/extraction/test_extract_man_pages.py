@@ -121,6 +121,15 @@ async def test_what_a_page_defines_is_skipped_and_the_rest_is_read(
     assert "Defined" not in found.text
 
 
+async def test_a_term_above_an_indented_text_stands_with_it(extractor: FileExtractor) -> None:
+    page = (
+        ".TH TIDE 1\n.SH OPTIONS\n\\fB\\-p\\fR, \\fB\\-\\-present\\fR\n.RS 4\nWho is in.\n.RE\n"
+        ".PP\nIt is read so:\n.RS 4\nBy hand.\n.RE\n"
+    )
+    found = await extractor.extract(page.encode(), name="tide.1")
+    assert "\n\n-p, --present\nWho is in.\n\nIt is read so:\n\nBy hand." in found.text
+
+
 async def test_a_page_in_mdoc_is_read_the_same_way(extractor: FileExtractor) -> None:
     found = await extractor.extract(MDOC.encode(), name="tided.8")
     assert found.title == "tided(8) - serve the water level"

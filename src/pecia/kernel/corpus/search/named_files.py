@@ -112,7 +112,7 @@ def extract_names(question: str) -> dict[str, tuple[str, ...]]:
     read = (tuple(_WORD.findall(it.lower())) for it in _IDENTIFIER.findall(question))
     wholes = [it for it in read if it]
     words = [word for whole in wholes for word in whole]
-    names = {it: (it,) for it in remove_stop_words(question)}
+    names: dict[str, tuple[str, ...]] = {it: (it,) for it in remove_stop_words(question)}
     # `2018` of `FY2018` names a file; `scale` of `ScaleReader` is a part of another name.
     names |= {it.text: (it.whole,) for it in find_name_parts(question) if it.text.isdigit()}
     for size in (1, 2, 3):

@@ -27,6 +27,8 @@ _DEFINITIONS = frozenset({"de", "de1", "am", "am1", "ig", "dei", "ami"})
 _TABLE_SEPARATOR = re.compile(r"tab ?\((.)\)")
 _DASH = re.compile(r"\s[-–—−]{1,3}\s")
 _MAX_DEPTH = 20
+_MAX_TERM_CHARS = 120
+_SENTENCE_ENDS = (".", ":", ";", "!", "?")
 
 
 def read_man_page(file: InputFile, first: int, count: int) -> ReaderResult:
@@ -120,6 +122,8 @@ class ManPage:
             self._code = [] if self._code is None else self._code
         elif name in _FLOWING or name == "Ed":
             self._end_code()
+        elif name == "RS" and self._is_term():
+            self._end_line()
         elif name in _PARAGRAPHS:
             self._add_text("") if self._code is not None else self._end_paragraph()
         elif name in ("ds", "ds1", "as"):
@@ -235,6 +239,13 @@ class ManPage:
 
     def _arguments(self, rest: str) -> list[str]:
         return [self._escapes.to_text(it) for it in _split(rest)]
+
+    def _is_term(self) -> bool:
+        """Whether what stands above an indented text is the term that it explains: a line that is
+        no sentence."""
+        words = " ".join(self._words)
+        is_short = 0 < len(words) <= _MAX_TERM_CHARS
+        return is_short and "\n" not in words and not words.endswith(_SENTENCE_ENDS)
 
     def _end_line(self) -> None:
         if self._words and self._words[-1] != "\n":
