@@ -456,3 +456,24 @@ async def _audited(space: Space) -> list[dict[str, Any]]:
             if rows:
                 return rows
             await anyio.sleep(0.05)
+
+
+async def test_what_somebody_types_costs_two_transactions(plan: Space) -> None:
+    """One asks for their rights, one stores it. That is most of what typing costs a server."""
+    async with ana_at(plan) as ana, bo_at(plan) as bo:
+        batches: list[int] = []
+        for number in range(60):
+            before = transactions(plan)
+            for word in range(5):
+                ana.type_after("First line.", f" word{number}.{word}")
+                await ana.saved()
+            batches.append(transactions(plan) - before)
+        # What the server does meanwhile, such as looking at files, comes on top of some.
+        assert min(batches[1:]) == 10
+        await bo.until_text(lambda text: "word59.4" in text)
+
+
+def transactions(space: Space) -> int:
+    """How many there were so far, those of the server's own work among them."""
+    pools = space.served.app.store.pool_stats()
+    return sum(it["requests_num"] for it in pools.values())

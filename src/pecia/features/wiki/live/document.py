@@ -18,7 +18,7 @@ from pecia.features.wiki.live.core import frames
 from pecia.features.wiki.live.core.crdt import LiveText, merge_updates
 from pecia.features.wiki.live.core.debounce import FlushDebounce, FlushKind
 from pecia.features.wiki.live.core.frames import AwarenessUpdate, Frame, SyncStep1, SyncUpdate
-from pecia.features.wiki.live.core.update import parse_state_vector
+from pecia.features.wiki.live.core.update import StateVector, parse_state_vector, parse_update
 from pecia.features.wiki.live.core.validate import UpdateValidator, UpdateVerdict
 from pecia.features.wiki.live.editor import LiveEditor
 from pecia.features.wiki.live.flush import LiveFlusher
@@ -126,6 +126,9 @@ class OpenDocument:
     """The text with accepted, not yet stored updates."""
     _used_at: float = field(default_factory=anyio.current_time)
     _wakeup: anyio.Event = field(default_factory=anyio.Event)
+    _must_read: bool = True
+    _heard: int = NEVER
+    """The last change that some process is known to have stored."""
     _round_done: anyio.Event = field(default_factory=anyio.Event)
     _inbox_bytes: int = 0
 
@@ -134,8 +137,18 @@ class OpenDocument:
         return EditorRights(self.services.store, self.location, self.path)
 
     def wake(self) -> None:
-        """Start the next round."""
+        """Start the next round, which reads what the store has."""
+        self._must_read = True
         self._wakeup.set()
+
+    def hear(self, head: int | None) -> None:
+        """A process stored changes up to this one, or something else happened. What this one stored
+        it has, or has once the round in progress ends."""
+        if head is None:
+            self.wake()
+        elif head > self._applied:
+            self._heard = max(self._heard, head)
+            self._wakeup.set()
 
     def join(self, editor: LiveEditor) -> None:
         """Add an editor that may read, and send it the current state."""
@@ -165,7 +178,7 @@ class OpenDocument:
     async def receive(self, editor: LiveEditor, frame: Frame, size_bytes: int) -> None:
         """Queue a frame for the next round."""
         self._inbox.append((editor, frame))
-        self.wake()
+        self._wakeup.set()
         # Backpressure: a sender over the limit waits until the round is stored.
         self._inbox_bytes += size_bytes
         while self._inbox_bytes > MAX_QUEUE_BYTES and not self.is_closed:
@@ -178,8 +191,9 @@ class OpenDocument:
                 tasks.start_soon(self._flush_loop)
                 while not self._is_idle():
                     await self._round_or_end()
-                    with anyio.move_on_after(POLL_INTERVAL_S):
+                    with anyio.move_on_after(POLL_INTERVAL_S) as waiting:
                         await self._wakeup.wait()
+                    self._must_read = self._must_read or waiting.cancelled_caught
                 # At once: a later editor opens it anew.
                 self.is_closed = True
                 tasks.cancel_scope.cancel()
@@ -241,9 +255,11 @@ class OpenDocument:
     async def _round(self) -> None:
         taken, self._inbox, self._inbox_bytes = self._inbox, [], 0
         self._in_round = taken
-        if taken:
+        if self._must_read or self._heard > self._applied or not self._is_expected(taken):
             # Whatever an editor has seen, here or elsewhere, was stored before.
+            self._must_read = False
             await self.catch_up()
+        if taken:
             await self._recheck_rights(taken)
             validator, self._trial_text = self._make_validator(), None
             changes: list[AcceptedChange] = []
@@ -254,13 +270,36 @@ class OpenDocument:
             self._trial_text = validator.text
             if changes:
                 await self._take(stored)
-        else:
-            await self.catch_up()
         for editor in {it for it, _ in taken}:
             editor.acknowledge()
         waiting = [it for it in self.editors if it.is_told_rights]
         await self.rights.recheck(waiting, RIGHTS_POLL_S)
         self._broadcast_awareness(self._absent_writers.expire(anyio.current_time()))
+
+    def _is_expected(self, taken: Sequence[tuple[LiveEditor, Frame]]) -> bool:
+        """Whether the text of this process is enough to judge these: each update continues what its
+        writer wrote here, and refers to nothing that may be stored already but is not known."""
+        known = self.text.state_vector
+        for editor, frame in taken:
+            if isinstance(frame, AwarenessUpdate):
+                continue
+            news = self._find_news(editor, frame, known) if isinstance(frame, SyncUpdate) else None
+            if news is None:
+                return False
+            known |= news
+        return True
+
+    def _find_news(
+        self, editor: LiveEditor, frame: SyncUpdate, known: StateVector
+    ) -> StateVector | None:
+        """How far an update goes, if it is one of those."""
+        try:
+            update = parse_update(frame.update)
+        except PeciaError:
+            return None
+        news = update.new_clocks(known)
+        is_theirs = all(self._owners.get(it) == editor.writer for it in news)
+        return news if is_theirs and update.is_causally_complete(known) else None
 
     def _make_validator(self) -> UpdateValidator:
         owners = {**self._awareness.writers(), **self._owners}

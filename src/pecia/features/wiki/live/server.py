@@ -173,9 +173,14 @@ class LiveServer:
         await listen(self.wiki.store, ["pecia_live"], self._wake, "wiki.listen")
 
     async def _wake(self, notification: Notify | None) -> None:
-        for document in self._documents.values():
-            if notification is None or str(document.id) == notification.payload:
+        if notification is None:
+            for document in self._documents.values():
                 document.wake()
+            return
+        id_, _, head = notification.payload.partition(" ")
+        for document in self._documents.values():
+            if str(document.id) == id_:
+                document.hear(int(head) if head else None)
 
 
 def _require_known(query: Mapping[str, str]) -> None:

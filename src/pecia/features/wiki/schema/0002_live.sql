@@ -39,11 +39,16 @@ CREATE TABLE wiki.live_change (
 CALL kernel.guard('wiki.live_change');
 COMMENT ON TABLE wiki.live_change IS 'system-only: whoever may write a document reaches it by wiki.my_live_changes; pecia_app has no privilege here';
 
--- Wakes the processes that have the document open; they read the rows.
+-- Wakes the processes that have the document open; they read the rows. Where only changes were added, the number of the
+-- last one is said too: whoever has it, as the process that added it, need not read.
 CREATE FUNCTION wiki.notify_live() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = wiki, pg_temp AS $$
 BEGIN
-    PERFORM pg_notify('pecia_live', OLD.id::text);
+    IF TG_OP = 'UPDATE' AND NEW.key = OLD.key AND NEW.gone_at IS NOT DISTINCT FROM OLD.gone_at THEN
+        PERFORM pg_notify('pecia_live', NEW.id || ' ' || NEW.head);
+    ELSE
+        PERFORM pg_notify('pecia_live', OLD.id::text);
+    END IF;
     RETURN NULL;
 END
 $$;
