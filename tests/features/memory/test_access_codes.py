@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pecia.features.memory.core.secret_policy import hide_secrets
+from pecia.features.memory.core.screen.secret_policy import hide_secrets
 from tests.features.memory.conftest import Memories
 
 LINES = Path(__file__).with_name("access_codes.txt").read_text("utf-8").splitlines()[1:]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pecia.features.memory.core.personal_data import find_personal_data, hide_personal_data
+from pecia.features.memory.core.screen.personal_data import find_personal_data, hide_personal_data
 from pecia.kernel.errors import Unprocessable
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.features.memory.conftest import Memories, open_memories

@@ -13,8 +13,7 @@ from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.decide import Decision, MemoryCandidate, has_new_facts
 from pecia.features.memory.core.forget import says_only
 from pecia.features.memory.core.keys import SOURCE, is_own
-from pecia.features.memory.core.search.rank import RankedMemory
-from pecia.features.memory.core.secret_policy import (
+from pecia.features.memory.core.screen.secret_policy import (
     ScreenPolicy,
     drop_marks,
     hide_text,
@@ -22,6 +21,7 @@ from pecia.features.memory.core.secret_policy import (
     screen_facts,
     screen_marks,
 )
+from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.utterance import Utterance
 from pecia.features.memory.embeddings import (
     PendingEmbeddings,

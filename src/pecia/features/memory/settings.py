@@ -5,7 +5,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
 
-from pecia.features.memory.core.secret_policy import PersonalDataPolicy, ScreenPolicy, SecretPolicy
+from pecia.features.memory.core.screen.secret_policy import (
+    PersonalDataPolicy,
+    ScreenPolicy,
+    SecretPolicy,
+)
 from pecia.kernel.settings.model import SettingConflict, SettingsSection, setting
 
 ServerMode: TypeAlias = Literal["default", "aggregator"]

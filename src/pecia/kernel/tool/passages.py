@@ -96,8 +96,7 @@ class MoreInFile(Output):
 
 @dataclass(frozen=True, slots=True)
 class SearchNotes:
-    """What an answer says beside its hits. `is_unlikely`: none of them is likely to answer.
-    `standing`: instructions that hold whatever is searched for."""
+    """What an answer says beside its hits. `is_unlikely`: none of them is likely to answer."""
 
     next_cursor: str | None = None
     degraded: tuple[str, ...] = ()
@@ -143,9 +142,7 @@ class PassagesOut(Output):
     )
     next_cursor: str | None = None
     degraded: list[str] | None = None
-    standing: list[str] | None = Field(
-        default=None, description="Remembered instructions that hold whatever is searched for."
-    )
+    standing: list[str] | None = Field(default=None, description="Remembered instructions.")
 
 
 def count_fitting(passages: Sequence[Passage], notes: SearchNotes, max_tokens: int) -> int:

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from pecia.features.memory.core.format import format_time, list_texts
 from pecia.features.memory.core.keys import SOURCE, KeyRange, is_own, kind_of
+from pecia.features.memory.core.screen.secret_policy import replace_marks, screen_text
 from pecia.features.memory.core.search.conversation import named_speaker
-from pecia.features.memory.core.secret_policy import replace_marks, screen_text
 from pecia.features.memory.embeddings import embed_texts
 from pecia.features.memory.model import Memory, MemoryDraft, MemoryKind
 from pecia.features.memory.scope import MemoryScope, resolve_scope

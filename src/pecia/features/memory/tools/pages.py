@@ -9,7 +9,7 @@ from pydantic import Field
 from pecia.features.memory.core.keys import SOURCE, is_own
 from pecia.features.memory.core.page import EditedPage, is_about, parse_page, render_page
 from pecia.features.memory.core.page_items import PageLine, flatten
-from pecia.features.memory.core.secret_policy import drop_marks, screen_marks, screen_text
+from pecia.features.memory.core.screen.secret_policy import drop_marks, screen_marks, screen_text
 from pecia.features.memory.embeddings import TextEmbeddings, embed_texts
 from pecia.features.memory.judge import DecisionRules
 from pecia.features.memory.learn import Learner, LearnPolicy, filter_texts

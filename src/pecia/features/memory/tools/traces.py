@@ -13,8 +13,8 @@ from pecia.features.memory.core.evaluate import (
 )
 from pecia.features.memory.core.format import format_now, format_time
 from pecia.features.memory.core.keys import SOURCE
+from pecia.features.memory.core.screen.secret_policy import screen_facts, screen_text
 from pecia.features.memory.core.search.rank import RankedMemory
-from pecia.features.memory.core.secret_policy import screen_facts, screen_text
 from pecia.features.memory.core.tags import detect_domain
 from pecia.features.memory.core.trace import complexity_of, extract_steps, task_type_of
 from pecia.features.memory.embeddings import embed_texts

@@ -44,7 +44,7 @@ def read_frames(text: str) -> frozenset[Frame]:
     if not 3 <= len(words) <= MAX_FRAME_WORDS or not _UNREADABLE.isdisjoint(words):
         return frozenset()
     found: set[Frame] = set()
-    for lead, clause in _fronted(words):
+    for lead, clause in _split_lead(words):
         for start, end, verb, mood in _verb_groups(clause):
             subject, rest = clause[:start], clause[end:]
             frame = _read(verb, mood, subject, rest)
@@ -88,8 +88,6 @@ _ADVERBS = frozenset(
 )
 _EVERY = frozenset(("every", "each", "next", "last", "this", "twice", "once"))
 _MOMENTS = VOCABULARY["times"] | VOCABULARY["months"]
-_ANYBODY = frozenset(("we", "they", "people", "somebody", "someone", "you"))
-_PRONOUNS = _ANYBODY | {"i", "he", "she", "it", "us", "me", "him", "them"}
 _SUBJECT_PRONOUNS = frozenset(("we", "they", "i", "he", "she", "it"))
 _PERSONS = {"me": "i", "us": "we", "him": "he", "them": "they"}
 
@@ -130,7 +128,7 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(it for it in words if it)
 
 
-def _fronted(
+def _split_lead(
     words: tuple[str, ...],
 ) -> Iterator[tuple[list[tuple[str, ...]], tuple[str, ...]]]:
     """What stands before the subject, as phrases, and the clause; nothing may stand there."""
@@ -181,12 +179,7 @@ def _is_several(subject: Sequence[str]) -> bool:
 def _auxiliary_group(
     words: tuple[str, ...], start: int
 ) -> Iterator[tuple[int, int, str, tuple[str, ...]]]:
-    tense = (
-        _BE.get(words[start])
-        or _GET.get(words[start])
-        or _HAVE.get(words[start])
-        or _DO.get(words[start], "present")
-    )
+    tense = _TENSES.get(words[start], "present")
     mood = [words[start]] if words[start] in _MODALS else []
     seen = [words[start]]
     at = start + 1

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias, cast
 
-from pecia.features.memory.core.access_codes import hide_codes
-from pecia.features.memory.core.personal_data import find_personal_data, hide_personal_data
+from pecia.features.memory.core.screen.access_codes import hide_codes
+from pecia.features.memory.core.screen.personal_data import find_personal_data, hide_personal_data
 from pecia.kernel.errors import Json, Unprocessable
 from pecia.kernel.redaction import REDACTED, redact, redact_value
 
