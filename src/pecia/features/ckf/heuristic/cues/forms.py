@@ -203,7 +203,7 @@ def opens_instruction(text: str) -> bool:
 
 
 _INSTRUCTION_AFTER = re.compile(
-    r",\s(?:(?:please|then|do not|don't|bitte|alors|ne|no|não|entonces|então)\s)?(?:"
+    r",\s\[?(?:(?:please|then|do not|don't|bitte|alors|ne|no|não|entonces|então)\s)?(?:"
     + "|".join([*_ENGLISH_INSTRUCTIONS.split(), *_IBERIAN_INSTRUCTIONS.split()])
     + r"|[a-zéèêà]{3,}ez(?<!assez)(?<!chez)|[a-zäöüß]{3,}(?:en|rn|ln) Sie)\b"
 )

@@ -14,7 +14,7 @@ from pecia.features.ckf.heuristic.cues.connectives import (
     is_link,
     strip_link,
 )
-from pecia.features.ckf.heuristic.cues.forms import opens_instruction
+from pecia.features.ckf.heuristic.cues.forms import RELATIVE_WORDS, opens_instruction
 from pecia.features.ckf.heuristic.cues.grammar import Cue, Grammar
 from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.cues.openers import (
@@ -166,9 +166,9 @@ def extract_opening_phrase(line: Sentence, grammar: Grammar) -> Clauses | None:
 
 def _has_finite_verb(line: Sentence, end: int) -> bool:
     """Whether what looks like a leading phrase is a main clause: `Before the end he must …, …`"""
-    if any(_offset(line, it) < end for it in line.cues if not it.kinds.isdisjoint(_ADVISES)):
-        return True
-    return not _FINITE.isdisjoint(_FIRST_WORD.findall(line.text[:end].lower()))
+    words = _FIRST_WORD.findall(line.text[:end].lower())
+    inner = next((at for at, it in enumerate(words) if it in RELATIVE_WORDS), len(words))
+    return not _FINITE.isdisjoint(words[:inner])
 
 
 def split_cause(line: Sentence, grammar: Grammar) -> Clauses | None:
@@ -228,7 +228,10 @@ def _duty_inside(line: Sentence, cue: Cue, end: int) -> bool:
     """Whether the duty lies before the comma and none after it: the comma is another one."""
     places = [_offset(line, it) for it in line.cues if not it.kinds.isdisjoint(_DUTIES)]
     at = _offset(line, cue)
-    return any(at < it < end for it in places) and not any(it >= end for it in places)
+    if not any(at < it < end for it in places) or any(it >= end for it in places):
+        return False
+    main = line.text[end:]
+    return not opens_instruction(main) and _FINITE.isdisjoint(_FIRST_WORD.findall(main.lower()))
 
 
 def _after_aside(line: Sentence, at: int) -> int:
@@ -380,6 +383,7 @@ def _clauses(opened: str, main: str, grammar: Grammar, certain: bool = True) -> 
     certain = certain and all(is_whole(it, grammar.language) for it in (opened, main))
     opened, main = strip_link(trim_clause(opened)), _strip_connectives(trim_clause(main), grammar)
     certain = certain and " " in main and " " in opened
+    certain = certain and opened.lower() not in grammar.kinds_by_cue
     if grammar.language == "de" and _INFINITIVE_LAST.search(opened):
         certain = False
     if _RANGE_FIRST.match(opened) and main[-1:].isdecimal():
@@ -424,10 +428,12 @@ _DUTIES = frozenset({CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION
 _NO_CLAUSES = frozenset({"any", "not", "so"})
 # Verbs that no phrase has.
 _FINITE_WORDS = """
-is are was were has have ist sind war hat haben wird werden kann muss soll darf est sont sera a ont
-doit peut es son será debe puede fue se é são deve pode foi tem têm
+is are was were has have must shall should will would can may
+ist sind war hat haben wird werden kann muss soll darf est sont sera ont
+doit doivent peut peuvent es son será serán debe deben deberá deberán puede pueden podrá podrán fue
+é são será serão deve devem deverá deverão pode podem poderá poderão foi tem têm
 """
-_FINITE = frozenset(_FINITE_WORDS.split()) - {"a", "se"}
+_FINITE = frozenset(_FINITE_WORDS.split())
 # `§§ 346 bis 348` is a range, and no limit.
 _RANGE_FIRST = re.compile(r"(?:bis|to|through|à|hasta|até|a)\s\d", re.IGNORECASE)
 _INFINITIVE_LAST = re.compile(r"\bzu \w{3,}(?:en|ern|eln)\Z")
