@@ -1,6 +1,8 @@
 """Makes the files of the package: `python export.py contextual.npz TOKENIZER OUT`.
 
 One ONNX graph: pieces in four bits a number, MiniLM's body in eight, and the short path beside it.
+The second matrix of the first three layers stays as it is: rounding what goes into it to eight bits
+costs more than all the rest (cosine to the exact vector .974 with it, .993 with all six left).
 It runs as MiniLM does: token ids and mask in, one vector of length one a text out.
 """
 
@@ -23,6 +25,7 @@ from lessons import BEGIN, END, MAX_TOKENS
 from students import GROUP
 
 MICROSOFT = "com.microsoft"
+EXACT_LAYERS = 3
 # What a saved student calls its layers, and what the graph of MiniLM does.
 NAMES = {
     "out": "attention.output.dense",
@@ -125,7 +128,16 @@ def build(arrays: dict[str, Any]) -> onnx.ModelProto:
     return helper.make_model(made, opset_imports=opsets, ir_version=10)
 
 
+def left_exact(model: onnx.ModelProto) -> list[str]:
+    weights = {f"encoder.layer.{it}.output.dense.turned" for it in range(EXACT_LAYERS)}
+    found = [it for it in model.graph.node if it.op_type == "MatMul" and it.input[1] in weights]
+    for node in found:
+        node.name = node.input[1]
+    return [it.name for it in found]
+
+
 def quantised(model: onnx.ModelProto) -> bytes:
+    exact = left_exact(model)
     with tempfile.TemporaryDirectory() as scratch:
         full, small = Path(scratch) / "full.onnx", Path(scratch) / "small.onnx"
         onnx.save(model, full)
@@ -135,6 +147,7 @@ def quantised(model: onnx.ModelProto) -> bytes:
             weight_type=QuantType.QInt8,
             per_channel=True,
             op_types_to_quantize=["MatMul"],
+            nodes_to_exclude=exact,
             extra_options={"DefaultTensorType": TensorProto.FLOAT},
         )
         return small.read_bytes()
