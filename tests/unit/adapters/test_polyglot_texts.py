@@ -112,7 +112,8 @@ def test_words_become_questions_and_mixed_sentences(sources: Path, tmp_path: Pat
     run("augment.py", rows, lessons, tests, sources / "x" / "wordnet-base", repository)
     run("trim.py", before, lessons, tmp_path / "trimmed")
     english = (tmp_path / "trimmed" / "english.txt").read_text("utf-8").splitlines()
-    numbers = np.cumsum(np.frombuffer((tmp_path / "trimmed" / "ar.num").read_bytes(), "<i4"))
+    steps = np.frombuffer((tmp_path / "trimmed" / "ar.num").read_bytes(), "<i4")
+    numbers: list[int] = np.cumsum(steps).tolist()
     texts = (tmp_path / "trimmed" / "ar.txt").read_text("utf-8").splitlines()
     asked = {english[it]: text for it, text in zip(numbers, texts, strict=True)}
     question = next(it for it in asked if it.endswith("?"))
