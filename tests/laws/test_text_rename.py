@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.text.links.extract import find_definitions, find_links
+from pecia.kernel.text.links.extract import find_block_definitions, find_links
 from pecia.kernel.text.links.name_index import NameIndex, folder_of, relative_path
 from pecia.kernel.text.links.resolver import (
     CASCADE_RULES,
@@ -15,6 +15,8 @@ from pecia.kernel.text.links.resolver import (
     resolve_link,
 )
 from pecia.kernel.text.links.rewrite import DocumentMoves, DocumentRename, rewrite_links
+from pecia.kernel.text.markdown.blocks import scan_blocks
+from pecia.kernel.text.markdown.frontmatter import find_body_start
 from pecia.kernel.text.span import Edit, apply_edits
 
 NAMES = (
@@ -155,6 +157,7 @@ def test_a_rename_there_and_back_restores_every_byte(data: st.DataObject) -> Non
 
 
 def paths_blanked(text: str) -> str:
-    found = [*find_links(text), *find_definitions(text)]
+    blocks = scan_blocks(text, find_body_start(text))
+    found = [*find_links(text), *find_block_definitions(text, blocks)]
     spans = {it.target.path_span for it in found}
     return apply_edits(text, [Edit(it, "*") for it in spans])

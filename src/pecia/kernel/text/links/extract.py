@@ -36,13 +36,8 @@ def find_frontmatter_links(text: str) -> list[Link]:
     return found
 
 
-def find_definitions(text: str) -> list[LinkDefinition]:
-    """The document's reference definitions, used or not. Footnotes are none."""
-    return find_block_definitions(text, scan_blocks(text, find_body_start(text)))
-
-
 def find_block_definitions(text: str, blocks: list[MarkdownBlock]) -> list[LinkDefinition]:
-    """The same of blocks scanned before."""
+    """The reference definitions of blocks scanned before, used or not. Footnotes are none."""
     if "]:" not in text:
         return []
     found: list[LinkDefinition] = []
