@@ -319,3 +319,26 @@ async def test_a_dump_of_numbers_is_no_answer(lake: Lake) -> None:
     question = "How many marmots are in the census?"
     found = await lake.house.call(lake.house.ana, "ask", question=question)
     assert (found["outcome"], found["quotations"]) == ("nothing", [])
+
+
+async def test_frontmatter_is_quoted_only_where_no_text_answers(lake: Lake) -> None:
+    head = "---\ntitle: {}\ntags: [return, late]\ndescription: What a late return costs.\n---\n\n"
+    filler = "".join(f"The {it} is kept in the shed behind the yard. " for it in range(60))
+    late = "## Late return\n\nA late return costs eight euros for each started hour.\n"
+    lake.write(
+        {
+            "rental.md": f"{head.format('Rental')}# Rental\n\n{filler}\n\n{late}",
+            "note.md": f"{head.format('Note')}# Note\n\n{filler}\n",
+        }
+    )
+    await lake.crawl()
+    answer = await ask(lake, "What does a late return cost?")
+    quoted = [it["text"] for it in answer["quotations"]]
+    assert any("eight euros" in it for it in quoted), answer
+    assert not any("tags:" in it for it in quoted), quoted
+    await require_verified(lake, answer)
+
+    lake.write({"rental.md": "# Rental\n\nNothing.\n"})
+    await lake.crawl()
+    [alone] = (await ask(lake, "What does a late return cost?"))["quotations"]
+    assert "What a late return costs." in alone["text"]

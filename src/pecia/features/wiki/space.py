@@ -51,6 +51,7 @@ from pecia.kernel.errors import (
     PeciaError,
     Unavailable,
     Unprocessable,
+    list_hint,
 )
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.layered_dict import LayeredDict
@@ -111,7 +112,7 @@ class OpenSpace:
         """The error for a name that no visible document has, with those that may be meant."""
         meant = find_namesakes(name, self.documents)
         if not meant:
-            return NotFound(message, **fields)
+            return NotFound(message, **fields, hint=list_hint("list_documents"))
         named = " or ".join(map(repr, meant))
         return NotFound(f"{message}; did you mean {named}?", **fields, similar=[*meant])
 

@@ -18,12 +18,14 @@ from pecia.features.lake.core.answer.quotation import (
     split_sentences,
 )
 from pecia.features.lake.core.answer.support import is_borne_out
+from pecia.kernel.text.markdown.frontmatter import find_body_start
 from pecia.kernel.text.span import Span
 from pecia.kernel.tool.passages import Excerpt
 
 MAX_PASSAGES = 6
 MAX_PASSAGE_CHARS = 900
-# Without a model, passages less likely to answer than this share of the best are not shown.
+# Without a model, passages behind the likeliest that are less likely than this share of it are not
+# shown.
 MIN_MATCH_SHARE = 0.5
 # A dump of numbers has a word here and there; none that was asked for makes it evidence.
 MAX_NUMBERS_PER_WORD = 5
@@ -77,16 +79,32 @@ def keep_verified(
 
 def select_passages(passages: Sequence[QuotablePassage]) -> list[FileQuotation]:
     """The passages that answer, verbatim, those of one file together, the best file first."""
-    best = max((it.match or 0.0 for it in passages), default=0.0)
-    chosen = [it for it in passages if it.match is None or it.match >= best * MIN_MATCH_SHARE]
-    quoted = [
-        _quote_around_match(it, excerpt)
-        for it in chosen[:MAX_PASSAGES]
+    shown = [
+        (it, excerpt)
+        for it in _select_likely(passages)[:MAX_PASSAGES]
         for excerpt in it.excerpts[:1]
         if _has_words(excerpt)
     ]
+    # Frontmatter tells what a text is about, and is quoted where no text answers.
+    texts = [(it, excerpt) for it, excerpt in shown if _matched_in_text(excerpt)] or shown
+    quoted = [_quote_around_match(it, excerpt) for it, excerpt in texts]
     files = [*dict.fromkeys(it.place[:2] for it in quoted)]
     return sorted(quoted, key=lambda it: files.index(it.place[:2]))
+
+
+def _select_likely(passages: Sequence[QuotablePassage]) -> list[QuotablePassage]:
+    """Those that rank as high as the likeliest, and of the others those that are likely too.
+
+    Rank knows more than the match where languages differ: a text in that of the question, with
+    few of its words, comes before the likelier one in another.
+    """
+    best = max((it.match or 0.0 for it in passages), default=0.0)
+    first = next((at for at, it in enumerate(passages) if it.match == best), 0)
+    return [
+        it
+        for at, it in enumerate(passages)
+        if at <= first or it.match is None or it.match >= best * MIN_MATCH_SHARE
+    ]
 
 
 def _has_words(excerpt: Excerpt) -> bool:
@@ -125,6 +143,8 @@ def _drop_repeated(sentences: Sequence[SupportedSentence]) -> Iterator[Supported
 def _quote_around_match(passage: QuotablePassage, excerpt: Excerpt) -> FileQuotation:
     """Whole sentences around what matched, in the chunk that was found, as many as fit."""
     core = _within(excerpt, excerpt.core)
+    if _matched_in_text(excerpt):
+        core = Span(min(max(core.start, _body_start(excerpt)), core.end), core.end)
     if core.size <= MAX_PASSAGE_CHARS:
         return quote(passage, excerpt, core)
     focus = _within(excerpt, excerpt.focus)
@@ -146,6 +166,15 @@ def _quote_around_match(passage: QuotablePassage, excerpt: Excerpt) -> FileQuota
         else:
             break
     return quote(passage, excerpt, Span(sentences[first].start, sentences[last].end))
+
+
+def _matched_in_text(excerpt: Excerpt) -> bool:
+    """Whether the body has as many words of the question as the frontmatter above it."""
+    return _within(excerpt, excerpt.focus).start >= _body_start(excerpt)
+
+
+def _body_start(excerpt: Excerpt) -> int:
+    return find_body_start(excerpt.text) if excerpt.start == 0 else 0
 
 
 def _fits(first: Span, last: Span) -> bool:
