@@ -20,7 +20,7 @@ from pecia.kernel.store.migrate import migrate
 from tests.confirming_channel import Person
 from tests.soak import SOAK
 
-pytest_plugins = ["tests.database"]
+pytest_plugins = ["tests.database", "tests.hang_guard"]
 
 # Thousands of collected tests stay alive for the whole run, and every full collection looks at all
 # of them. With the interpreter's thresholds, collecting took 9.6 s of CPU instead of 8.3.

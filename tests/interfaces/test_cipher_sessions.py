@@ -118,11 +118,14 @@ async def test_what_the_hub_forgot_is_brought_again_by_a_session_that_lasts(
     # In a thread of its own: this one is the server's.
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(anyio.to_thread.run_sync, session)
-        for _ in range(2):
+        try:
+            for _ in range(2):
+                await wait(ground, gone=False)
+                async with ground.app.store.system() as tx:
+                    await tx.execute("DELETE FROM hub.server WHERE origin = 'session'")
+                    await tx.execute("DELETE FROM kernel.secret WHERE purpose = 'upstream'")
             await wait(ground, gone=False)
-            async with ground.app.store.system() as tx:
-                await tx.execute("DELETE FROM hub.server WHERE origin = 'session'")
-                await tx.execute("DELETE FROM kernel.secret WHERE purpose = 'upstream'")
-        await wait(ground, gone=False)
-        over.set()
+        finally:
+            # The group waits for the thread, also where this failed.
+            over.set()
     await wait(ground, gone=True)

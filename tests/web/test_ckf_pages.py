@@ -162,7 +162,8 @@ def test_a_signed_in_tab_compiles_on_a_server_and_other_tabs_are_told_to_sign_in
     quiet.on("request", lambda it: asked.append(it.url))
     quiet.locator(".source .mark").nth(3).click()
     expect(quiet.locator(".item:target")).to_be_in_viewport()
-    assert asked == []
+    # Chromium fetches a page's icon when it pleases.
+    assert [it for it in asked if not it.endswith("/icon.svg")] == []
     quiet.get_by_text("Publish").first.click()
     quiet.get_by_label("Slug").fill("law")
     quiet.locator("[data-publish] button").click()

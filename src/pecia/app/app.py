@@ -49,6 +49,7 @@ from pecia.kernel.store.cluster import ClusterOptions, DatabaseLogins, open_clus
 from pecia.kernel.store.listen import listen
 from pecia.kernel.store.migrate import KERNEL_SCHEMA, SchemaPart, migrate
 from pecia.kernel.store.store import PoolSize, Store
+from pecia.kernel.tool.cache import forget_tools
 from pecia.kernel.tool.confirmation import Confirmations
 from pecia.kernel.tool.dynamic_tools import NO_DYNAMIC_TOOLS, DynamicToolList
 from pecia.kernel.tool.model import AnyTool, ToolResult
@@ -211,6 +212,7 @@ async def open_app(
     """
     kernel = settings.kernel
     async with AsyncExitStack() as stack:
+        stack.callback(forget_tools)
         database = await stack.enter_async_context(open_database(kernel, report))
         await migrate(database.logins.owner, migration_parts())
         await migrate_plugins(database.logins.owner, settings)

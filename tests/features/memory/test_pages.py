@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pecia.app.app import index_root
-from pecia.features.memory.core.screen.secret_policy import PersonalDataPolicy
+from pecia.features.memory.core.screen.policy import PersonalDataPolicy
 from pecia.features.memory.feature import memory_feature
 from pecia.features.memory.settings import MemorySettings
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache

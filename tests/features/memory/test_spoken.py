@@ -3,7 +3,8 @@
 import pytest
 
 from pecia.features.memory.core.compare.relation import corrects
-from pecia.features.memory.core.screen.secret_policy import ScreenPolicy, has_secret, hide_text
+from pecia.features.memory.core.screen.policy import ScreenPolicy
+from pecia.features.memory.core.screen.secret_policy import has_secret, hide_text
 from pecia.features.memory.core.utterance import Standing, read_standing, read_utterance
 from tests.features.memory.conftest import Memories
 

@@ -13,8 +13,8 @@ from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.decide import Decision, MemoryCandidate, has_new_facts
 from pecia.features.memory.core.forget import says_only
 from pecia.features.memory.core.keys import SOURCE, is_own
+from pecia.features.memory.core.screen.policy import ScreenPolicy
 from pecia.features.memory.core.screen.secret_policy import (
-    ScreenPolicy,
     drop_marks,
     hide_text,
     refuse_text,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
 
-from pecia.features.memory.core.screen.secret_policy import (
+from pecia.features.memory.core.screen.policy import (
     PersonalDataPolicy,
     ScreenPolicy,
     SecretPolicy,

@@ -10,14 +10,15 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import MISSING, Field, fields, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.on_demand import OnDemand
+from pecia.kernel.tool.cache import cached_per_tool
 from pecia.kernel.tool.model import AnyTool, DeferredTool, Tool, ToolGroup
-from pecia.kernel.tool.validate import SCHEMA_CACHE_SIZE, secret_fields
+from pecia.kernel.tool.validate import secret_fields
 
 FILE = "recorded.json"
 
@@ -52,7 +53,7 @@ async def load_tools(tools: Iterable[AnyTool]) -> None:
             group.load()
 
 
-@lru_cache(SCHEMA_CACHE_SIZE)
+@cached_per_tool
 def implementation(tool: DeferredTool) -> Tool[Any, Any]:
     """What runs for it: a view may have given it another timeout than it was made with."""
     own: Row = {it.name: getattr(tool, it.name) for it in _shared_fields()}

@@ -5,7 +5,6 @@ Some clients show their model only the text of an answer, others only its data: 
 passage, and a budget counts both.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,11 +16,16 @@ from pydantic import Field
 
 from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.corpus.provenance import Provenance
-from pecia.kernel.corpus.search.excerpt import trim_to_words
+from pecia.kernel.corpus.search.excerpt import (
+    drop_last_headings,
+    find_table_header,
+    trim_to_sentences,
+    trim_to_words,
+)
 from pecia.kernel.corpus.search.hydrate import HydratedChunk, SearchHit
 from pecia.kernel.errors import Json
 from pecia.kernel.text.markdown.frontmatter import find_body_start
-from pecia.kernel.text.span import Span, split_lines
+from pecia.kernel.text.span import Span
 from pecia.kernel.text.tokens import estimate_tokens
 from pecia.kernel.tool.model import Output, TextContent, ToolResult
 
@@ -32,6 +36,7 @@ MIN_PASSAGE_TOKENS = 40
 MIN_ONLY_PASSAGE_TOKENS = 12
 """Of a passage that is the only one: rather a few words than no hit."""
 _FIT_STEPS = 6
+SCANT_TITLE_CHARS = 20
 # The first passages are read most: they get more of the budget.
 _WEIGHTS = (2.0, 1.5, 1.4, 1.3, 1.2)
 _TAIL_WEIGHT = 0.35
@@ -70,7 +75,7 @@ class Excerpt:
     def prefix_at(self, start: int) -> str:
         """The header of the table that the text from there on is in the middle of."""
         prefix = self.core_prefix if start >= self.core.start else self.prefix
-        return _find_table_header(self.text, start - self.start) or prefix
+        return find_table_header(self.text, start - self.start) or prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,12 @@ class Passage:
     facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
     copies: tuple[str, ...] = ()
     """URIs of files that say the same there."""
+
+    def scant(self) -> "Passage":
+        """For a budget without room for a whole one: what it needs to be cited and read."""
+        facts = {name: self.facts[name] for name in ("seq", "match") if name in self.facts}
+        title = first_words(self.title, SCANT_TITLE_CHARS)
+        return replace(self, title=title, where="", copies=(), facts=facts)
 
 
 class MoreInFile(Output):
@@ -104,6 +115,10 @@ class SearchNotes:
     is_unlikely: bool = False
     absent: tuple[str, ...] = ()
     more: tuple["MoreInFile", ...] = ()
+
+    def scant(self) -> "SearchNotes":
+        """What no answer is without, however small its budget."""
+        return replace(self, standing=(), more=())
 
 
 class PassageOut(Output):
@@ -283,7 +298,7 @@ def _cut(excerpt: Excerpt, limit: int) -> Span:
     after = min(inner.end - kept.end, spare - min(kept.start - inner.start, spare // 3))
     before = min(kept.start - inner.start, spare - after)
     grown = Span(kept.start - before, kept.end + after)
-    trimmed = _drop_last_headings(text, _trim_to_sentences(text, grown, kept), kept.end)
+    trimmed = drop_last_headings(text, trim_to_sentences(text, grown, kept), kept.end)
     return Span(start + trimmed.start, start + trimmed.end)
 
 
@@ -304,47 +319,6 @@ def _densest(excerpt: Excerpt, focus: Span, limit: int) -> Span:
         if inside and worth > best_worth:
             best, best_worth = Span(first.start, inside[-1].end), worth
     return best
-
-
-def _trim_to_sentences(text: str, span: Span, kept: Span) -> Span:
-    """The span from the start of a row, sentence or word to the end of one; it loses little."""
-    little = span.size // 4
-    start, end = _row_start(text, span.start), span.end
-    if start == span.start > 0:
-        first = _SENTENCE_END.search(text, start - 1, min(kept.start, start + little))
-        start = first.end() if first else start
-    if end < len(text):
-        ends = list(_SENTENCE_END.finditer(text, max(kept.start + 1, end - little), end + 1))
-        row = _row_start(text, end)
-        end = row if kept.start < row < end else ends[-1].start() if ends else end
-    return trim_to_words(text, Span(start, end), Span(min(kept.start, end), min(kept.start, end)))
-
-
-def _drop_last_headings(text: str, span: Span, kept: int) -> Span:
-    """The span without headings and list markers at its end whose text is cut off; `kept` stays."""
-    end = span.end
-    while found := _LAST_HEADING.search(text, max(kept, span.start), end):
-        end = found.start()
-    return Span(span.start, end)
-
-
-def _row_start(text: str, at: int) -> int:
-    """The start of the row of a pipe table that a position is in; else the position."""
-    start = text.rfind("\n", 0, at) + 1
-    return start if text.startswith("|", start) else at
-
-
-def _find_table_header(text: str, at: int) -> str:
-    """The header of the pipe table whose rows a position is among; empty if it is in none."""
-    top = start = _row_start(text, at)
-    while text.startswith("|", start):
-        top = start
-        if start == 0:
-            break
-        start = text.rfind("\n", 0, start - 1) + 1
-    header = split_lines(text[top:at])[:2]
-    is_table = len(header) == 2 and _TABLE_RULE.fullmatch(header[1].strip()) is not None
-    return "".join(header) if is_table else ""
 
 
 def _clip(span: Span, to: Span) -> Span:
@@ -613,8 +587,3 @@ def _core(hit: SearchHit) -> Span:
 
 def _words(chunk: HydratedChunk) -> list[str]:
     return chunk.text.split()
-
-
-_TABLE_RULE = re.compile(r"\|[\s:|-]+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_LAST_HEADING = re.compile(r"(?:^|\n)(?:#{1,6} [^\n]*|[ \t]*(?:[-*+]|\d{1,3}[.)]))\s*\Z")

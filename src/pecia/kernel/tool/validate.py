@@ -5,7 +5,6 @@ Also which arguments the audit log keeps: those not declared secret.
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
@@ -15,6 +14,7 @@ from pecia.kernel.errors import InvalidInput, Json
 from pecia.kernel.redaction.url import redact_url
 from pecia.kernel.store.audit.record import MAX_DEPTH, is_too_deep
 from pecia.kernel.tool.argument_errors import argument_error, schema_error, unserializable_error
+from pecia.kernel.tool.cache import cached_per_tool
 from pecia.kernel.tool.integers import coerce_integers
 from pecia.kernel.tool.model import AnyTool, DeferredTool, ForeignTool, TextOutput, Tool
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
 # Upstream tools come and go: what is compiled for them must not be kept for ever.
-SCHEMA_CACHE_SIZE = 4096
 
 HIDDEN = "•••"
 URL_WITH_SECRETS = "url_with_secrets"
@@ -58,7 +57,7 @@ def _check_depth(arguments: Mapping[str, Json]) -> None:
             )
 
 
-@lru_cache(SCHEMA_CACHE_SIZE)
+@cached_per_tool
 def input_schema(tool: AnyTool) -> Mapping[str, Any]:
     """The JSON Schema a client is shown."""
     if isinstance(tool, ForeignTool):
@@ -66,7 +65,7 @@ def input_schema(tool: AnyTool) -> Mapping[str, Any]:
     return _plain(tool.takes.model_json_schema())
 
 
-@lru_cache(SCHEMA_CACHE_SIZE)
+@cached_per_tool
 def output_schema(tool: AnyTool) -> Mapping[str, Any] | None:
     if isinstance(tool, ForeignTool):
         return tool.output_schema
@@ -75,7 +74,7 @@ def output_schema(tool: AnyTool) -> Mapping[str, Any] | None:
     return _plain(tool.gives.model_json_schema(mode="serialization"))
 
 
-@lru_cache(SCHEMA_CACHE_SIZE)
+@cached_per_tool
 def secret_fields(tool: AnyTool) -> frozenset[str]:
     """Arguments that no log and no audit may hold: declared with `secret`, or `unaudited`.
 
@@ -115,7 +114,7 @@ def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dic
     }
 
 
-@lru_cache(SCHEMA_CACHE_SIZE)
+@cached_per_tool
 def _declared_fields(tool: AnyTool | None) -> frozenset[str]:
     if tool is None:
         return frozenset()
@@ -149,7 +148,7 @@ def _validate_by_schema(tool: ForeignTool, arguments: Mapping[str, Json]) -> Map
     return arguments
 
 
-@lru_cache(SCHEMA_CACHE_SIZE)
+@cached_per_tool
 def _validator(tool: ForeignTool) -> "Draft202012Validator":
     # Lazy import: few servers have such a tool.
     from jsonschema import Draft202012Validator

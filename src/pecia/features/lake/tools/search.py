@@ -72,7 +72,6 @@ FEATURE = "lake"
 MAX_CACHED_SOURCES = 10_000
 SEMANTIC_OFF = "semantic search is off"
 MAX_HITS = 100
-SCANT_TITLE_CHARS = 20
 CONSOLE_LINK = "For people, a hit opens at {}/#/read?source=SOURCE&key=KEY"
 PAGES_END = f"only the first {MAX_OFFSET} hits can be paged: narrow the query"
 
@@ -314,8 +313,8 @@ class SearchTools:
             notes = replace(self._notes(ask, found, 0), more=found.more(taken))
             room = count_fitting(passages, notes, ask.max_tokens)
             if is_scant := not room:
-                scant = [_without_details(it) for it in passages[:1]]
-                room = count_fitting(scant, _without_remarks(notes), ask.max_tokens)
+                scant = [it.scant() for it in passages[:1]]
+                room = count_fitting(scant, notes.scant(), ask.max_tokens)
             left_out = len(groups) - room
         if left_out:
             # What follows comes on the next page: none of it may be in a passage of this one.
@@ -325,7 +324,7 @@ class SearchTools:
         record_returned(call, hits[:taken])
         notes = self._notes(ask, found, taken)
         if is_scant:
-            passages, notes = [*map(_without_details, passages)], _without_remarks(notes)
+            passages, notes = [it.scant() for it in passages], notes.scant()
         return fit_answer(passages, notes, ask.max_tokens, left_out)
 
     async def find(self, call: Call, ask: SearchArguments, limit: int) -> FoundHits:
@@ -502,17 +501,6 @@ async def _apply_mode_policy(
     note = f"lexical only in {name_sources(names)}: {SEMANTIC_OFF} there"
     mode = SearchMode.LEXICAL if request.source in names else request.mode
     return replace(request, mode=mode), [note]
-
-
-def _without_details(it: Passage) -> Passage:
-    """A passage for a budget that has room for no whole one: what it needs to be cited and read."""
-    facts = {name: it.facts[name] for name in ("seq", "match") if name in it.facts}
-    title = first_words(it.title, SCANT_TITLE_CHARS)
-    return replace(it, title=title, where="", copies=(), facts=facts)
-
-
-def _without_remarks(notes: SearchNotes) -> SearchNotes:
-    return replace(notes, standing=(), more=())
 
 
 def _search_request(ask: SearchArguments, cursor: SearchCursor, limit: int) -> SearchRequest:

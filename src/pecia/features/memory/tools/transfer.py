@@ -12,8 +12,8 @@ from pydantic import Field
 from pecia.features.memory.core.chat_export import parse_export
 from pecia.features.memory.core.format import format_now, format_time, truncate_preview
 from pecia.features.memory.core.keys import SOURCE, MemoryFolder, is_own, kind_of
+from pecia.features.memory.core.screen.policy import ScreenPolicy
 from pecia.features.memory.core.screen.secret_policy import (
-    ScreenPolicy,
     screen_facts,
     screen_marks,
     screen_text,

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 import orjson
@@ -43,8 +42,9 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.redaction.values import measure_depth
 from pecia.kernel.store.audit.record import MAX_DEPTH
+from pecia.kernel.tool.cache import cached_per_tool
 from pecia.kernel.tool.model import AnyTool
-from pecia.kernel.tool.validate import SCHEMA_CACHE_SIZE, input_schema
+from pecia.kernel.tool.validate import input_schema
 from pecia.kernel.tool.view import full_name
 
 RpcMessage: TypeAlias = dict[str, Any]
@@ -310,7 +310,7 @@ def _is_too_deep(body: bytes, found: RpcMessage | list[Any]) -> bool:
     return measure_depth(found, limit) > limit
 
 
-@lru_cache(SCHEMA_CACHE_SIZE)
+@cached_per_tool
 def _has_mirrored_arguments(tool: AnyTool) -> bool:
     return bool(x_mcp_header_map(input_schema(tool)))
 

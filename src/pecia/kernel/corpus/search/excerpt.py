@@ -11,7 +11,7 @@ from typing import Protocol
 
 from pecia.kernel.corpus.keyword.analysis.tokenizer import TermToken, find_terms, interpret_query
 from pecia.kernel.corpus.keyword.query.parser import Query
-from pecia.kernel.text.span import Span
+from pecia.kernel.text.span import Span, split_lines
 
 MAX_SNIPPET_CHARS = 300
 MAX_WINDOW_CHARS = 1800
@@ -19,6 +19,9 @@ NEIGHBOUR_REACH = 1
 
 _GAP = re.compile(r"\s+")
 _MAX_WORD_CHARS = 100
+_TABLE_RULE = re.compile(r"\|[\s:|-]+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_LAST_HEADING = re.compile(r"(?:^|\n)(?:#{1,6} [^\n]*|[ \t]*(?:[-*+]|\d{1,3}[.)]))\s*\Z")
 
 
 class WindowSlice(Protocol):
@@ -234,3 +237,44 @@ def trim_to_words(text: str, span: Span, core: Span) -> Span:
         gaps = list(_GAP.finditer(text, max(core.end, end - _MAX_WORD_CHARS), end))
         end = gaps[-1].start() if gaps else end
     return Span(start, end)
+
+
+def trim_to_sentences(text: str, span: Span, kept: Span) -> Span:
+    """The span from the start of a row, sentence or word to the end of one; it loses little."""
+    little = span.size // 4
+    start, end = _row_start(text, span.start), span.end
+    if start == span.start > 0:
+        first = _SENTENCE_END.search(text, start - 1, min(kept.start, start + little))
+        start = first.end() if first else start
+    if end < len(text):
+        ends = list(_SENTENCE_END.finditer(text, max(kept.start + 1, end - little), end + 1))
+        row = _row_start(text, end)
+        end = row if kept.start < row < end else ends[-1].start() if ends else end
+    return trim_to_words(text, Span(start, end), Span(min(kept.start, end), min(kept.start, end)))
+
+
+def drop_last_headings(text: str, span: Span, kept: int) -> Span:
+    """The span without headings and list markers at its end whose text is cut off; `kept` stays."""
+    end = span.end
+    while found := _LAST_HEADING.search(text, max(kept, span.start), end):
+        end = found.start()
+    return Span(span.start, end)
+
+
+def _row_start(text: str, at: int) -> int:
+    """The start of the row of a pipe table that a position is in; else the position."""
+    start = text.rfind("\n", 0, at) + 1
+    return start if text.startswith("|", start) else at
+
+
+def find_table_header(text: str, at: int) -> str:
+    """The header of the pipe table whose rows a position is among; empty if it is in none."""
+    top = start = _row_start(text, at)
+    while text.startswith("|", start):
+        top = start
+        if start == 0:
+            break
+        start = text.rfind("\n", 0, start - 1) + 1
+    header = split_lines(text[top:at])[:2]
+    is_table = len(header) == 2 and _TABLE_RULE.fullmatch(header[1].strip()) is not None
+    return "".join(header) if is_table else ""

@@ -193,12 +193,15 @@ async def build_hits(
 ) -> list[SearchHit]:
     """The hits of a page, given with their ranks: each with its neighbours and a snippet."""
     around = await load_neighbours(tx, [it for it, _ in page])
+    found = {(it.file_id, it.seq) for it, _ in page}
     hits: list[SearchHit] = []
     for it, rank in page:
         shown = build_snippet(it.text, query, it.language)
         focus = Span(it.start + shown.start, it.start + shown.end)
         window = build_window(around[it.id], it.seq, focus=focus)
-        at, shown = _skip_frontmatter(it, window, shown, query)
+        # What the next chunk says is shown there, if it is a hit too.
+        end = it.end if (it.file_id, it.seq + 1) in found else window.span.end
+        at, shown = _skip_frontmatter(it, window, shown, query, end)
         focus = Span(at + shown.start, at + shown.end)
         match = matches.get(it.id)
         marks = tuple(Span(at + mark.start, at + mark.end) for mark in shown.marks)
@@ -208,13 +211,15 @@ async def build_hits(
 
 
 def _skip_frontmatter(
-    hit: HydratedChunk, window: TextWindow, shown: Snippet, query: Query
+    hit: HydratedChunk, window: TextWindow, shown: Snippet, query: Query, end: int
 ) -> tuple[int, Snippet]:
-    """A snippet and where its text begins: of the body, rather than of the frontmatter above it,
-    where the body has as many different words of the query. People read text, not YAML."""
+    """A snippet and where its text begins: of the body up to `end`, rather than of the frontmatter
+    above it, where the body has as many different words of the query. People read text, not YAML.
+    """
     body = find_body_start(window.text) if window.span.start == 0 == hit.start else 0
-    if body and shown.start < body and window.text[body:].strip():
-        found = build_snippet(window.text[body:], query, hit.language)
+    text = window.text[body:end]
+    if body and shown.start < body and text.strip():
+        found = build_snippet(text, query, hit.language)
         if found.terms >= shown.terms:
             return body, found
     return hit.start, shown

@@ -3,26 +3,18 @@
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import cast
 
 from pecia.features.memory.core.screen.access_codes import hide_codes
 from pecia.features.memory.core.screen.personal_data import find_personal_data, hide_personal_data
+from pecia.features.memory.core.screen.policy import ScreenPolicy
 from pecia.kernel.errors import Json, Unprocessable
 from pecia.kernel.redaction import REDACTED, redact, redact_value
 
-SecretPolicy: TypeAlias = Literal["mark", "redact", "refuse"]
-PersonalDataPolicy: TypeAlias = Literal["keep", "mark", "redact", "refuse"]
 SECRET_FIELD = "has_secret"
 PERSONAL_FIELD = "has_personal_data"
 REFUSED = "it has a secret, and the setting memory.secrets is `refuse`"
 PERSONAL_REFUSED = "it has personal data, and the setting memory.personal_data is `refuse`"
-
-
-class ScreenPolicy(NamedTuple):
-    """The operator's settings."""
-
-    secrets: SecretPolicy
-    personal_data: PersonalDataPolicy = "keep"
 
 
 def has_secret(text: str) -> bool:
