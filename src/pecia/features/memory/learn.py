@@ -297,6 +297,9 @@ class _DecisionWriter:
             reason = "the similar memory is not yours to change here, or no longer exists"
         elif not target.is_open:
             reason = "the similar memory was superseded meanwhile"
+        elif decision.event is MemoryEvent.UPDATE and plan.fact.times.said_at < target.said_at:
+            # Notes of last month that are stored today.
+            reason = "the similar memory was said later"
         elif not decision.is_wording and not is_lossless(
             decision.event, plan.fact, _to_candidate(target, 0.0)
         ):

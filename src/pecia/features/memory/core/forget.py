@@ -2,7 +2,8 @@
 
 from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.compare.statement import read_statement
-from pecia.features.memory.core.utterance import ForgetExtent, split_sentences
+from pecia.features.memory.core.sentence import split_sentences
+from pecia.features.memory.core.utterance import ForgetExtent
 
 # Of the terms of a memory, those that the claim must have: one may be an `actually`.
 MIN_CLAIMED = 0.8

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from pecia.features.memory.core.compare.correction import CONTEXT_MARK, with_context
 from pecia.features.memory.core.compare.phrases import LANGUAGES, score_languages
 from pecia.features.memory.core.compare.vocabulary import VOCABULARY
+from pecia.features.memory.core.sentence import asks_unmarked, requests_something, split_sentences
 
 # Longer texts and those with lines of their own are kept whole or not at all.
 MAX_SENTENCE_CHARS = 600
@@ -108,9 +109,6 @@ _OFF_THE_RECORD = re.compile(
     rf"\s*{_POLITE}(?:do(?:n['’]t|\s+not)|never)\s+(?:remember|memori[sz]e)\s+"
     r"(?:this|that|it|anything|any\s+of\s+this|the\s+following|what)\b",
     _I,
-)
-_SENTENCE = re.compile(
-    r"[^.!?…。！？]+(?:[.!?…](?=\S)[^.!?…。！？]*)*(?:[。！？]+|[.!?…]+(?=\s|$)|$)\s*"
 )
 # `Remember that A and that B` is two facts.
 _FURTHER = re.compile(
@@ -361,10 +359,6 @@ def _read_sentences(plain: str) -> Utterance:
     return Utterance(" ".join(kept), skipped=tuple(skipped))
 
 
-def split_sentences(text: str) -> list[str]:
-    return [it for it in (found.strip() for found in _SENTENCE.findall(text)) if it]
-
-
 def _is_chat(text: str) -> bool:
     """Small talk, or several of it one after the other."""
     if _CHAT.fullmatch(text) or _ASSENT.fullmatch(text):
@@ -385,13 +379,14 @@ def _skip_reason(sentence: str) -> str | None:
         return "it is small talk"
     if why := next((why for it, why in _NOTHING_TOLD if it.fullmatch(rest)), None):
         return why
-    if rest.endswith(("?", "？")) or _QUESTION.match(rest):
+    if rest.endswith(("?", "？")) or _QUESTION.match(rest) or asks_unmarked(rest):
         return "it is a question"
     if _HYPOTHESIS.match(rest):
         return "it is a supposition"
     if is_instruction(rest) or _STANDING_INSIDE.search(rest) or _DECISION.match(rest):
         return None
-    if _REQUEST.match(rest) and not _CODE.search(rest):
+    is_request = _REQUEST.match(rest) and not _CODE.search(rest)
+    if is_request or requests_something(rest):
         return "it is a request, not something to remember"
     if len(_WORDS.findall(rest)) < 2 + (not _CODE.search(rest)) and not _PREFERENCE.match(rest):
         return None if _is_short_statement(rest) else "it says too little"

@@ -268,13 +268,20 @@ def _answer_without_model(found: RecalledMemories) -> str:
     lines: list[str] = []
     if found.standing:
         lines.append("Standing instructions:")
-        lines += [f"- {it.memory.text}" for it in found.standing]
+        lines += [f"- {_indent(it.memory.text)}" for it in found.standing]
     if found.standing_left_out:
         lines.append(f"{found.standing_left_out} more hold: memory_list has them all.")
     if found.hits:
         lines.append("Matching memories:")
-        lines += [f"- {it.memory.text} ({it.memory.said_at:%Y-%m-%d})" for it in found.hits]
+        lines += [
+            f"- {_indent(it.memory.text)} ({it.memory.said_at:%Y-%m-%d})" for it in found.hits
+        ]
     return "\n".join(lines) or "No matching memories."
+
+
+def _indent(text: str) -> str:
+    """Further lines stay within their item, so that none looks like a memory of its own."""
+    return "\n  ".join(text.splitlines())
 
 
 def _used_memory(it: RankedMemory) -> UsedMemory:

@@ -1,8 +1,8 @@
 """Input and output of `cipher_extract_and_operate_memory`."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pecia.features.memory.model import MemoryEvent
 from pecia.features.memory.tools.arguments import (
@@ -51,6 +51,13 @@ class MemoryMetadata(OpenArguments):
     said_by: ShortName | None = None
     valid_from: Moment | None = None
     valid_to: Moment | None = None
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        """What never holds would be acknowledged and not found."""
+        if self.valid_from and self.valid_to and self.valid_to < self.valid_from:
+            raise ValueError("valid_to is before valid_from")
+        return self
 
 
 class LearnInput(Input):

@@ -8,6 +8,7 @@ missing.
 import re
 from collections.abc import Iterable, Sequence
 
+from pecia.features.memory.core.sentence import split_sentences
 from pecia.features.memory.core.utterance import Standing, read_standing, read_utterance
 
 MAX_FACTS = 20
@@ -21,7 +22,6 @@ _DECISION = re.compile(
     r"switched to|standardi[sz]ed on)\b",
     re.I,
 )
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
 _WORDS = re.compile(r"[^\W_]+")
 
 
@@ -45,7 +45,8 @@ def _facts(message: str) -> Iterable[str]:
         if kept and len(kept) <= MAX_CHARS:
             yield kept
         return
-    for it in _SENTENCE.findall(message):
+    sentences = (it for line in message.splitlines() for it in split_sentences(line))
+    for it in sentences:
         sentence = it.strip(" \t-*•")
         if len(sentence) <= MAX_CHARS and not sentence.endswith("?") and _is_lasting(sentence):
             yield sentence

@@ -34,14 +34,17 @@ from pecia.features.memory.core.compare.phrases import (
     split_phrase_words,
 )
 from pecia.features.memory.core.compare.relation import corrects
+from pecia.features.memory.core.frames.succession import SUCCESSIONS, succeeds
 
 MAX_WORDS = 30
 MAX_CHARS = 400
 # The words of a value, and those behind a number that measure it or belong to its date.
 MAX_VALUE_WORDS = 5
-MAX_UNIT_WORDS = 2
+# `Requests per minute`.
+MAX_UNIT_WORDS = 3
 MAX_ELLIPTIC_WORDS = 3
 MAX_TITLE_WORDS = 2
+MAX_TARGET_WORDS = 3
 MAX_CONTEXT_CHARS = 300
 
 _DATE_JOINERS = frozenset(("de", "del", "of", "di", "do", "da", "to", "bis", "till", "tot", "до"))
@@ -56,6 +59,7 @@ _NAME_JOINERS = {
 """Within one name or list, by language."""
 _AND = frozenset(("et", "y", "e"))
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_GROUPS = re.compile(r"(?<=\d)[,.](?=\d{3}(?!\d))")
 _QUESTION = re.compile(r"[?？\u037e؟]\s*$")
 _NAMES = frozenset({ValueKind.NAME})
 CONTEXT_MARK = "(Re: "
@@ -81,6 +85,7 @@ def corrects_in_words(new: str, old: str) -> bool:
         or _contrasts(new, old, it)
         or _denies_for_another(new, old, it)
         or _replaces(new, old, it)
+        or _succeeds(new, old, it)
         for it in _changed_in(new)
     )
 
@@ -138,6 +143,10 @@ def _denies_for_another(new: str, old: str, language: PhraseLanguage) -> bool:
     return not _is_unsure(new, language, CHANGES) and denies_in_words(new, old, language)
 
 
+def _succeeds(new: str, old: str, language: PhraseLanguage) -> bool:
+    return "roles" in language.words and succeeds(new, old, language)
+
+
 def _find_denied(
     words: Sequence[PhraseWord], language: PhraseLanguage
 ) -> Iterator[tuple[int, int, int]]:
@@ -172,8 +181,11 @@ def _replaces(new: str, old: str, language: PhraseLanguage) -> bool:
     if any(find_phrases(words, language, it) for it in ("contrast", "instead")):
         return False
     # What is corrected may have been a correction itself.
-    was, placed = read_phrases(old, language, CHANGES).words, language.words["placed"]
+    older = read_phrases(old, language, CHANGES)
+    was, placed = older.words, language.words["placed"]
     for read in _read_parts(new, language):
+        if "moved" in read.found and not _has_target(words, older, language):
+            continue
         if read.found and _changes_value(read, was, language):
             return not differ_in_condition(new, old)
         # A time may be told without them: `Takes place on Monday`, `is on Monday`.
@@ -182,6 +194,29 @@ def _replaces(new: str, old: str, language: PhraseLanguage) -> bool:
         if read.found and _changes_value(bare, mine, language, only_counted=True):
             return True
     return False
+
+
+def _has_target(words: Sequence[PhraseWord], was: PhraseReading, language: PhraseLanguage) -> bool:
+    """Whether a number is what something changed to. `Was raised by 50 euros`, `subió 50 euros` do
+    not say to what; `rose to 900` and `rose to 950` are two events."""
+    toward = language.words.get("toward")
+    known = {it.plain for it in was.words}
+    numbers = (
+        place
+        for place, it in enumerate(words)
+        if it.plain not in known and language.kind_of(it) is ValueKind.NUMBER
+    )
+    first = next(numbers, None)
+    if toward is None or first is None or _is_date(words[first : first + 3], language):
+        return True
+    if "moved" in was.found:
+        return False
+    before = [it.low for it in words[max(0, first - MAX_TARGET_WORDS) : first]]
+    return before[-1:] != [*language.words["delta"]] and not toward.isdisjoint(before)
+
+
+def _is_date(words: Sequence[PhraseWord], language: PhraseLanguage) -> bool:
+    return ":" in words[0].low or has_word(words, language.words["months"])
 
 
 def _is_past_of(words: Sequence[PhraseWord], old: str, language: PhraseLanguage) -> bool:
@@ -203,8 +238,10 @@ def _read_parts(text: str, language: PhraseLanguage) -> list[PhraseReading]:
     if is_reply and len(clauses) > 1:
         clauses, whole = clauses[1:], " , ".join(clauses[1:])
     parts = [read_phrases(it, language, CHANGES) for it in (whole, *clauses[len(clauses) == 1 :])]
-    weak = frozenset({"weak"}) if is_reply else frozenset[str]()
-    return [replace(it, found=it.found | weak) for it in parts]
+    added = {"weak"} if is_reply else set[str]()
+    if find_phrases(split_phrase_words(text, language), language, "firm"):
+        added.add("firm")
+    return [replace(it, found=it.found | added) for it in parts]
 
 
 def _changes_value(
@@ -229,7 +266,8 @@ def _changes_value(
         is_one = _is_one(mine, value) and _is_one(theirs, was)
         is_sure = "wrong" in read.found
         ends = _ends_statement(theirs, was, language, is_sure=is_sure)
-        return len(kinds[0]) == 1 and is_one and ends
+        is_other = _digits(mine, value) != _digits(theirs, was)
+        return len(kinds[0]) == 1 and is_one and ends and is_other
     # What is behind a value that is no number may be the verb of another subject.
     if behind or only_counted or not {*COUNTED}.isdisjoint(kinds[0] | kinds[1]):
         return False
@@ -237,7 +275,12 @@ def _changes_value(
         return True
     if not _REPLACING.isdisjoint(read.found):
         return _replaces_led(read, value, theirs, was, language)
-    return _is_single_valued(mine, value, theirs, was, language)
+    return _is_single_valued(read, value, theirs, was, language)
+
+
+def _digits(words: Sequence[PhraseWord], value: Sequence[int]) -> list[str]:
+    """`1,180` and `1180` are one number."""
+    return [_GROUPS.sub("", words[it].low) for it in value]
 
 
 _REPLACING = frozenset({"moved", "replaced"})
@@ -266,7 +309,7 @@ def _replaces_led(
 
 
 def _is_single_valued(
-    mine: Sequence[PhraseWord],
+    read: PhraseReading,
     value: Sequence[int],
     theirs: Sequence[PhraseWord],
     was: Sequence[int],
@@ -274,12 +317,17 @@ def _is_single_valued(
 ) -> bool:
     """Whether there is one such value at a time, so that one that holds now ends the other: `lives
     in`, `the supplier is`, `is kept in`. Who is allergic to latex now is allergic to nuts still."""
+    mine = read.words
     if _has_joint(mine, value, language) or _has_joint(theirs, was, language):
         return False
     new, old = mine[value[0]], theirs[was[0]]
     leads = _single_lead(new, language), _single_lead(old, language)
     if leads[0] is not None and leads[0] == leads[1]:
         return True
+    if "firm" in read.found and _is_described(theirs, language):
+        served = _served_lead(new, language)
+        if served is not None and served == _served_lead(old, language):
+            return True
     are_names = _kinds(mine, value, language) | _kinds(theirs, was, language) == _NAMES
     return are_names and _is_named(new, old, theirs, language)
 
@@ -310,6 +358,16 @@ def _single_lead(word: PhraseWord, language: PhraseLanguage) -> tuple[str, ...] 
                     return way
         if not language.words["situated"].isdisjoint(before[-2:-1]):
             return before[-2:]
+    return None
+
+
+def _served_lead(word: PhraseWord, language: PhraseLanguage) -> tuple[str, ...] | None:
+    """`Our chat runs on`: other things may run on several, so that only words such as `from now on`
+    end the older one. In German the subject may stand between (`läuft unser Chat auf`)."""
+    for ways in language.phrases.get("serves", {}).values():
+        for way in ways:
+            if word.lead == way[-1] and {*way} <= {*word.before}:
+                return way
     return None
 
 
@@ -362,6 +420,10 @@ def _ends_statement(
     names_it = last.lead not in language.light and language.kind_of(last) is ValueKind.NUMBER
     if names_it and behind and language.kind_of(behind[0]) is ValueKind.DAY:
         return False
+    # `90 dagen bewaard`: a verb at the end of German and Dutch sentences.
+    verbs = language.words.get("verb_last", ())
+    if len(behind) > 1 and behind[-1].low in verbs and _is_unit(behind[0], language):
+        behind = behind[:-1]
     units = [
         _is_unit(it, language) or (is_sure and language.kind_of(it) not in COUNTED) for it in behind
     ]
@@ -460,7 +522,7 @@ def _changed_in(text: str) -> tuple[PhraseLanguage, ...]:
     """The languages in which a text may tell of a change. Most texts do in none."""
     if _QUESTION.search(text) or len(text) > MAX_CHARS:
         return ()
-    kinds = ("ended", "contrast", "instead", "but", "reply", *CHANGES)
+    kinds = ("ended", "contrast", "instead", "but", "reply", *CHANGES, *SUCCESSIONS)
     return tuple(
         language
         for language in guess_languages(text)

@@ -17,6 +17,7 @@ from pecia.features.memory.core.compare.phrases import (
     drop_phrases,
     find_phrases,
     has_word,
+    phrase_places,
     split_phrase_words,
 )
 from pecia.features.memory.core.compare.statement import stem
@@ -45,16 +46,27 @@ def denies_in_words(new: str, old: str, language: PhraseLanguage) -> bool:
         new = joined.sub(apart, new)
     words = split_phrase_words(new, language)
     was = _plain(split_phrase_words(old, language), language)
-    for start, end in find_phrases(words, language, "denied"):
+    for start, end, within in _find_denials(words, language):
         for at, behind in find_phrases(words[end:], language, "but"):
             denied, after = words[end : end + at], words[end + behind :]
             if not drop_light(denied, language):
                 continue
             for value, rest in _split_value(after):
                 is_bare = not _limits(value, denied, language)
-                if is_bare and was in _undo_denial(words[:start], (*denied, *rest), language):
+                before = (*words[:start], *within)
+                if is_bare and was in _undo_denial(before, (*denied, *rest), language):
                     return True
     return False
+
+
+def _find_denials(
+    words: Sequence[PhraseWord], language: PhraseLanguage
+) -> Iterator[tuple[int, int, Sequence[PhraseWord]]]:
+    """Where a negation begins and ends, and what stands within: the verb of `non è più`."""
+    for start, end in find_phrases(words, language, "denied"):
+        places = phrase_places(words[start:end], language, "denied")
+        within = [it for n, it in enumerate(words[start:end]) if n not in places]
+        yield start, end, within
 
 
 def _split_value(

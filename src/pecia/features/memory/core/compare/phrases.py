@@ -146,7 +146,7 @@ def _starts(
     words: Sequence[PhraseWord], language: PhraseLanguage, kind: str
 ) -> Iterator[tuple[int, Phrase]]:
     """Where phrases of a kind may begin."""
-    by_first = language.phrases[kind]
+    by_first = language.phrases.get(kind, {})
     for start, it in enumerate(words):
         for phrase in by_first.get(it.low, ()):
             yield start, phrase
@@ -159,6 +159,9 @@ def _with_time(
     end = since[-1] + 1
     while end < len(words) and words[end].low in language.words["times"]:
         end += 1
+    # `Since May the`: of what follows.
+    while end > since[-1] + 1 and words[end - 1].low in language.light:
+        end -= 1
     times = words[since[-1] + 1 : end]
     return [*since, *range(since[-1] + 1, end)] if drop_light(times, language) else []
 

@@ -244,6 +244,14 @@ _ENDING_MARKS = re.compile(
     r"slips? to|sold|quit|gave up|left|used to|stopped|changed our|changed my)(?!\w)",
     re.IGNORECASE,
 )
+# `Extended by 5 minutes` does not say to what.
+_BY_HOW_MUCH = re.compile(
+    r"\b(?:moved|postponed|delayed|extended|raised|increased|lowered|reduced|shortened|slipped|cut)"
+    r"\b[^.!?]*?\bby (?:(?:about|roughly|another|up to|an?) )*"
+    r"(?:\d|(?:one|two|three|four|five|six|ten|half|hour|day|week|month|year)\b)"
+    r"(?![^.!?]*\bto\b)",
+    re.IGNORECASE,
+)
 # `correction.py` knows what they say of other statements.
 _FOREIGN_MARKS = re.compile(
     r"\b(?:jetzt|nicht mehr|stattdessen|ab sofort|désormais|maintenant|ahora|ya no)(?!\w)",
@@ -300,7 +308,7 @@ def corrects(new: str, old: str) -> bool:
         return False
     if _ENDING_MARKS.search(old) or _BEGINNING_MARKS.search(old):
         return False
-    if not is_over and not _is_single_valued(one, other):
+    if _BY_HOW_MUCH.search(new) or not (is_over or _is_single_valued(one, other)):
         return False
     mine, theirs = _subject(one), _subject(other)
     if mine is None or mine != theirs or _overlap(one, other) < 0.5:
