@@ -151,7 +151,7 @@ async def test_a_cluster_administrator_calls_no_tool(pecia: Pecia) -> None:
     for tool in pecia.app.full_view.tools.values():
         response = await pecia.http.post(tool_path(tool), json={}, headers=bearing(pecia.operator))
         assert response.status_code == 403, tool.name
-        assert response.json()["error"]["message"] == "MCP tools are tenant-scoped"
+        assert response.json()["error"]["message"] == "an operator's token calls no tools"
 
 
 @requirement("lake.discovery.metadata", "lake.discovery.public")

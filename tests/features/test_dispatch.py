@@ -94,6 +94,8 @@ async def test_a_call_past_its_deadline_is_a_timeout_and_one_row(house: House) -
     with pytest.raises(Timeout) as caught:
         await house.app.call(house.bo, "wait", {"text": "hi"}, CONTEXT, PROBES)
     assert caught.value.payload()["timeout_s"] == 0.05
+    # No setting is named that would not help.
+    assert "0.05 s is this operation's own limit" in str(caught.value.payload()["hint"])
     assert [(it["status"], it["code"]) for it in await rows(house)] == [("error", "TIMEOUT")]
 
 
@@ -151,7 +153,7 @@ async def test_a_missing_scope_is_forbidden_and_named(house: House) -> None:
 
 async def test_a_cluster_administrator_has_no_tenant_tools(house: House) -> None:
     operator = Operator(house.bo.credential_id, "the operator")
-    with pytest.raises(Forbidden, match=r"^MCP tools are tenant-scoped$"):
+    with pytest.raises(Forbidden, match=r"^an operator's token calls no tools$"):
         await house.app.call(operator, "echo", {"text": "hi"}, CONTEXT, PROBES)
     assert [it["status"] for it in await rows(house)] == ["denied"]
 

@@ -63,7 +63,12 @@ MISTAKES = [
     wrong("call lake.list_files", "--source-id is missing", "pecia call lake.list_files --help"),
     wrong("--config", "--config needs a file"),
     wrong("serve", "--config", "pecia serve --help"),
-    refused("source add papers", "'papers' needs an origin", "folder", "pecia source add --help"),
+    refused(
+        "source add papers",
+        "'papers' needs an origin",
+        "folder",
+        "pecia source add papers --folder FOLDER",
+    ),
     refused("hub add tools", "command", "url", "pecia hub add --help"),
     # Not there.
     refused("source add typo --folder /nope/papers", "/nope/papers", "no such folder"),

@@ -75,7 +75,9 @@ async def test_a_call_over_the_rate_keeps_its_status(
         headers = {**pecia.ana, **EVENTS}
         said = [await pecia.call("admin/whoami", {}, headers) for _ in range(21)]
     assert {it.status_code for it in said} == {200, 429}
-    assert said[-1].json()["error"]["code"] == "RATE_LIMITED"
+    error = said[-1].json()["error"]
+    assert error["code"] == "RATE_LIMITED"
+    assert "at most 1 in 1000 s (principal_rate_per_s), and 20 at once" in error["message"]
 
 
 @pytest.mark.parametrize(

@@ -328,6 +328,7 @@ async def test_strangers_and_guessers_are_slowed_and_good_tokens_are_not(
         assert [it.status_code for it in answers] == [401] * 5 + [429] * 15
         assert int(answers[-1].headers["retry-after"]) > 1
         assert answers[-1].json()["error"]["retryable"] is True
+        assert "address_rate_per_s" in answers[-1].json()["error"]["message"]
         assert (await pecia.call("admin/whoami")).status_code == 200
         assert len(await pecia.audit(tool="authenticate")) == 5
 

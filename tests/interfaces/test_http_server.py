@@ -98,7 +98,12 @@ async def test_a_disk_that_takes_no_audit_line_is_not_ready_until_it_does(alone:
         response = await alone.http.get("/readyz")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert refused.json()["error"]["code"] == "STORAGE_FULL"
+    error = refused.json()["error"]
+    assert (error["code"], error["message"]) == (
+        "STORAGE_FULL",
+        "the audit log cannot be written: file too large",
+    )
+    assert "write to the folder" in error["hint"]
     assert response.status_code == 503
     assert response.json()["checks"]["audit"] == {
         "ok": False,

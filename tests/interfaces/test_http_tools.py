@@ -183,7 +183,9 @@ async def test_a_deadline_of_the_caller_is_kept(pecia: Pecia) -> None:
     headers = {**pecia.ana, "x-pecia-timeout": "0.05"}
     response = await pecia.call("probe/wait", headers=headers)
     assert response.status_code == 504
-    assert (error_of(response)["code"], error_of(response)["timeout_s"]) == ("TIMEOUT", 0.05)
+    error = error_of(response)
+    assert (error["code"], error["timeout_s"]) == ("TIMEOUT", 0.05)
+    assert "request_timeout_max_s" in error["hint"]
 
 
 async def test_a_deadline_out_of_bounds_is_refused(pecia: Pecia) -> None:

@@ -429,8 +429,9 @@ class TestCalls:
         self, ground: HubServer, there: Site
     ) -> None:
         await ground.call(ground.ana, "set_server", server="there", waiting={"timeout_s": 0.3})
-        with pytest.raises(Timeout, match="Tool execution timed out after 300ms"):
+        with pytest.raises(Timeout, match="Tool execution timed out after 300ms") as late:
             await ground.ask(ground.ana, "there", "slow")
+        assert "The limit is timeout_s of this server" in str(late.value.fields["hint"])
         with anyio.fail_after(30):
             await there.server.upstream.ended.wait()
 
@@ -445,8 +446,9 @@ class TestCalls:
         }
         await ground.call(ground.ana, "set_server", server="there", waiting=waiting)
         client = ProgressClient()
-        with pytest.raises(Timeout, match="after 500ms"):
+        with pytest.raises(Timeout, match="after 500ms") as late:
             await ground.ask(ground.ana, "there", "ticks", channel=client)
+        assert "max_total_timeout_s of this server" in str(late.value.fields["hint"])
         assert client.steps
 
     @pytest.mark.requirement("hub.cancel.stops_the_request", "hub.options.aborted_request")

@@ -193,7 +193,7 @@ async def require_sealed_for_workers(server: Server) -> None:
         [row] = await tx.fetch_all("SELECT * FROM lake.credential")
     assert SECRET.encode() not in row["ciphertext"]
     sealed = SealedSecret(row["key_id"], row["nonce"], row["ciphertext"])
-    with pytest.raises(Forbidden, match="holds no source keys"):
+    with pytest.raises(Forbidden, match="has no source keys"):
         await credentials(api).login(row["tenant_id"], "shelf", S3)
     login = await credentials(server.worker).login(row["tenant_id"], "shelf", S3)
     assert login is not None

@@ -200,4 +200,6 @@ async def test_without_one_of_the_three_settings_there_are_no_links(
     async with open_pecia(database, tmp_path / "home", **flags) as pecia:
         lake = await filled(pecia, folder)
         assert await lake.url() is None
-        assert (await get(lake, "/files/download?token=x")).status_code == 404
+        refused = await get(lake, "/files/download?token=x")
+        assert refused.status_code == 404
+        assert missing in refused.json()["error"]["hint"]

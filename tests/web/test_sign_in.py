@@ -128,4 +128,4 @@ def test_who_is_of_a_tenant_that_is_not_here_is_told_so(
     at_the_issuer(page, server, issuer)
     page.get_by_role("link", name="allow").click()
     expect(page.get_by_role("heading", name="have no access")).to_be_visible()
-    expect(page.get_by_text("tenant does not exist here")).to_be_visible()
+    expect(page.get_by_text("does not exist here")).to_be_visible()

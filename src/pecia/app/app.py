@@ -281,7 +281,7 @@ async def _compose(
 ) -> App:
     kernel = settings.kernel
     rate = max(1, round(kernel.principal_rate_per_s * 1000))
-    limit = RateLimit(rate, 1000, kernel.principal_burst)
+    limit = RateLimit(rate, 1000, kernel.principal_burst, setting="principal_rate_per_s")
     owner = await load_default_caller(store, kernel, account_name())
     lag = IndexLag(store, index_root(kernel))
     built = build_features(settings, store, audit_log, keyring, embedder, lag)

@@ -12,6 +12,7 @@ from pecia.kernel.errors import AuthRequired, Forbidden
 from pecia.kernel.identity import owner_token, pat
 from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, filter_known_scopes
 from pecia.kernel.identity.claims import Claims, list_principals
+from pecia.kernel.identity.token_error import NEW_TOKEN_HINT, TENANT_SUSPENDED, refused_token
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 
@@ -57,7 +58,7 @@ class Authenticator:
         """The caller behind a token, or AuthRequired with the reason."""
         if bearer is None:
             if self._without_token is None:
-                raise AuthRequired("a bearer token is required")
+                raise AuthRequired("this server asks for a bearer token, and the request has none")
             return self._without_token
         digest = hashlib.sha256(bearer.encode()).digest()
         who = self._get_cached(digest)
@@ -91,13 +92,24 @@ class Authenticator:
         pat.check(bearer)
         async with self._store.system() as tx:
             row = await tx.fetch_optional(SQL["authenticate"], hash=digest)
+            if row is not None and row["refusal"] == TENANT_SUSPENDED:
+                # A tenant that is being deleted is not active either, and never will be.
+                row["refusal"] = await tx.fetch_value(SQL["closed_tenant"], id=row["tenant_id"])
         if row is None:
-            raise AuthRequired("this token is not known", challenge="invalid_token")
+            raise AuthRequired(
+                "this token is not known here",
+                challenge="invalid_token",
+                hint=NEW_TOKEN_HINT,
+            )
         return row
 
     async def _authenticate_oidc(self, bearer: str, digest: bytes) -> dict[str, Any]:
         if self._verifier is None:
-            raise AuthRequired("this is not a token of this server", challenge="invalid_token")
+            raise AuthRequired(
+                "this is not a token of this server: it begins with no peciapat_, and no issuer of "
+                "other tokens is configured",
+                challenge="invalid_token",
+            )
         return await self._enrol(await self._verifier.verify(bearer), digest)
 
     async def _enrol(self, claims: Claims, digest: bytes) -> dict[str, Any]:
@@ -106,7 +118,10 @@ class Authenticator:
         async with self._store.system() as tx:
             tenant = await tx.fetch_optional(SQL["tenant_named"], name=claims.tenant)
             if tenant is None:
-                raise Forbidden("the token's tenant does not exist here", tenant=claims.tenant)
+                raise Forbidden(
+                    f"the token is for the tenant {claims.tenant!r}, which does not exist here",
+                    tenant=claims.tenant,
+                )
             await tx.execute(
                 SQL["enrol"],
                 tenant_id=tenant["id"],
@@ -138,7 +153,7 @@ class Authenticator:
 
 def _row_to_identity(row: dict[str, Any]) -> Caller | Operator:
     if row["refusal"]:
-        raise AuthRequired(row["refusal"], challenge="invalid_token")
+        raise refused_token(row["refusal"])
     if row["kind"] == "operator":
         return Operator(row["credential_id"], row["user_name"])
     return row_to_caller(row)

@@ -2,6 +2,7 @@
 to its end. Knows no interface.
 """
 
+import errno
 import logging
 import math
 import time
@@ -42,6 +43,7 @@ log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
 REMOTE_SLOT_LIMITS = SlotLimits(running=256, tenant_running=192, principal_running=64)
+FULL_DISK_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
 DENIAL_ERRORS = (AuthRequired, Forbidden)
 
 T = TypeVar("T")
@@ -346,18 +348,22 @@ class Dispatcher:
             if not slot.was_taken:
                 raise slot.overload_error() from None
             message = f"{record.tool} took longer than {limit_s:g} s"
+            hint = _timeout_hint(limit_s, context.timeout_s, max_s)
             if limits.is_write:
-                raise Timeout(
-                    message, timeout_s=limit_s, retryable=False, hint=MAY_BE_DONE_HINT
-                ) from None
-            raise Timeout(message, timeout_s=limit_s) from None
+                hint = f"{MAY_BE_DONE_HINT} {hint}"
+                raise Timeout(message, timeout_s=limit_s, retryable=False, hint=hint) from None
+            raise Timeout(message, timeout_s=limit_s, hint=hint) from None
 
     def _begin(self, record: AuditRecord) -> None:
         """A call that cannot be audited is not run."""
         try:
             self.audit_spool.begin(record)
         except OSError as error:
-            raise StorageFull("the audit log cannot be written; free disk space") from error
+            log.error(  # noqa: TRY400 - the path is all that the traceback would add
+                "audit log not writable",
+                extra={"action": "audit", "folder": str(self.audit_spool.folder)},
+            )
+            raise _spool_error(error) from error
         for observer in self.observers:
             observer.on_call_start(record)
 
@@ -371,6 +377,25 @@ class Dispatcher:
             log.exception("end of call not recorded", extra={"action": "audit"})
         for observer in self.observers:
             observer.on_call_end(record, status, code, duration_us)
+
+
+def _spool_error(error: OSError) -> StorageFull:
+    """The reason, without the path: callers of other machines read it. The server log has it."""
+    why = (error.strerror or type(error).__name__).lower()
+    if error.errno in FULL_DISK_ERRNOS:
+        hint = "Free space on the disk of the server's home, then try again."
+    else:
+        hint = "The server must be able to write to the folder `spool` of its home; its log has it."
+    return StorageFull(f"the audit log cannot be written: {why}", hint=hint)
+
+
+def _timeout_hint(limit_s: float, asked_s: float | None, max_s: float | None) -> str:
+    """Which of the three limits ended the call, and what changes it."""
+    if max_s is not None and limit_s >= max_s:
+        return f"{max_s:g} s is this operation's own limit and no setting: ask for less at once."
+    if asked_s is not None:
+        return "The request asked for this limit: ask for more, up to request_timeout_max_s."
+    return "Try again, or ask for less at once; the setting PECIA_REQUEST_TIMEOUT_S allows more."
 
 
 async def _load_implementation(tool: DeferredTool) -> AnyTool:
@@ -408,8 +433,16 @@ def _to_json(output: object) -> Json:
 
 def _require_tenant_caller(who: Caller | Operator) -> Caller:
     if isinstance(who, Operator):
-        raise Forbidden("MCP tools are tenant-scoped")
+        raise operator_refusal()
     return who
+
+
+def operator_refusal() -> Forbidden:
+    """Tools belong to tenants: an operator's token calls none, on any interface."""
+    return Forbidden(
+        "an operator's token calls no tools",
+        hint="Use a token of a tenant; its administrators make them: pecia token make LABEL.",
+    )
 
 
 def _rate_limit_key(who: Caller | Operator, context: RequestContext) -> Hashable:

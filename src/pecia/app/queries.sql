@@ -1,6 +1,10 @@
 -- name: authenticate
 SELECT * FROM kernel.authenticate(%(hash)s);
 
+-- name: closed_tenant
+SELECT CASE status WHEN 'deleting' THEN 'this tenant is being deleted' ELSE 'this tenant is suspended' END
+  FROM kernel.tenant WHERE id = %(id)s;
+
 -- name: tenant_named
 SELECT id, status FROM kernel.tenant WHERE name = %(name)s;
 

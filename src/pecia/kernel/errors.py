@@ -299,7 +299,8 @@ class Unavailable(PeciaError):
 
 
 class Cancelled(PeciaError):
-    """The caller disconnected. Only the audit log shows it."""
+    """The caller disconnected. Only the request log shows this code: the audit row has the status
+    `cancelled` and no code."""
 
     code = Code("CANCELLED", rpc=-32013, http=499, hint="Send it again if you still need it.")
 

@@ -21,6 +21,15 @@ class RateLimit:
     calls: int
     per_s: int
     burst: int
+    setting: str = ""
+    """What sets `calls`, for the error; empty where nothing does."""
+
+    def describe(self) -> str:
+        """The limit in words, for whoever is over it."""
+        rate = self.calls / self.per_s
+        often = f"{rate:g} a second" if rate >= 1 else f"{self.calls} in {self.per_s} s"
+        named = f" ({self.setting})" if self.setting else ""
+        return f"at most {often}{named}, and {self.burst} at once"
 
     def __post_init__(self) -> None:
         for name, number in (("calls", self.calls), ("per_s", self.per_s), ("burst", self.burst)):
@@ -91,4 +100,7 @@ class RateLimiter:
 
     def _refusal(self, excess: int) -> RateLimited:
         seconds = -(-excess // (self.limit.calls * _NS_PER_S))
-        return RateLimited(f"too many calls, try again in {seconds} s", retry_after_seconds=seconds)
+        return RateLimited(
+            f"too many calls: {self.limit.describe()}; try again in {seconds} s",
+            retry_after_seconds=seconds,
+        )

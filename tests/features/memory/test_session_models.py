@@ -48,7 +48,7 @@ async def test_a_session_has_its_own_model_and_no_key_of_ours_goes_there(
             assert theirs.requests[-1].places_of(THEIRS) == ["header authorization"]
             # Who has no more than a token does not choose where this server sends requests.
             said = await asked(keyed, memories.bo)
-            assert "only the owner and admins" in said["note"]
+            assert "only the owner and administrators" in said["note"]
             assert len(theirs.requests) == 2
             # A provider that a session chose, whose key is nowhere.
             none = bringing(memories, ckf__operator_provider="openai")

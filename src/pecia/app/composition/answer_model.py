@@ -29,7 +29,11 @@ class AnswerModelProvider:
         wish = ModelRequest(choice.provider, choice.model, choice.key)
         paid = self.access.authorize(call.caller, wish)
         if not isinstance(paid.model, ProviderModel):
-            raise Unavailable("this model has no chat interface", retryable=False)
+            raise Unavailable(
+                f"the model {choice.model or choice.provider!r} has no chat interface",
+                retryable=False,
+                hint="Name another provider or model, or none: then the server's own answers.",
+            )
         await self.access.charge(call.caller, paid)
         said = [ChatMessage("system", system), ChatMessage("user", message)]
         options = ChatOptions(max_tokens=MAX_REPLY_TOKENS, timeout_s=timeout_s)

@@ -76,7 +76,11 @@ class MemoryModelProvider:
         """A server that the session names. It gets the key that the session has for it, and none of
         ours."""
         if caller.kind is not CredentialKind.LOCAL and not caller.is_admin:
-            raise Forbidden("only the owner and admins may name another server to ask")
+            raise Forbidden(
+                "only the owner and administrators may name another model server than the "
+                "operator's: the session has one in ckf.operator_url",
+                hint="Leave it out, or give a provider and your own key.",
+            )
         model = self.models_of(own).operators()
         assert model is not None
         key = own.operator_key.get_secret_value() if own.operator_key else ""

@@ -45,7 +45,12 @@ class SearchEvaluation:
     async def run(self, collection: BeirCollection, mode: SearchMode) -> dict[str, float]:
         """The figures of the collection's judged queries."""
         if mode is SearchMode.HYBRID and self.app.embedder is None:
-            raise InvalidInput("no embedder is configured", field="mode", expected="lexical")
+            raise InvalidInput(
+                f"the mode {mode.value!r} needs an embedder, and none is configured",
+                field="mode",
+                expected=SearchMode.LEXICAL.value,
+                hint="--mode lexical needs none; pecia doctor says what the embedder lacks",
+            )
         arguments = {"source_id": SOURCE, "protocol": "upload", "trim_mode": "open"}
         await self.app.call(self.owner, "add_source", arguments, REQUEST_CONTEXT)
         await self._store_documents(collection.documents)

@@ -120,7 +120,12 @@ def parse_quota_kind(name: str) -> QuotaKind:
     for kind in QUOTAS:
         if kind == name.replace("-", "_"):
             return kind
-    raise InvalidEnum(f"no quota {name!r}", field="quota", allowed=[*QUOTAS], got=name)
+    raise InvalidEnum(
+        f"there is no quota {name!r}: they are {', '.join(QUOTAS)}",
+        field="quota",
+        allowed=[*QUOTAS],
+        got=name,
+    )
 
 
 async def create_operator_token(
@@ -145,7 +150,10 @@ async def revoke_operator_token(operating: OperatorSession, id_: UUID) -> None:
     """Revoke it at once, for good."""
     async with operating.transaction("operator.revoke_token", {"id": str(id_)}) as deed:
         if not await deed.tx.execute(SQL["revoke_operator_token"], id=id_):
-            raise NotFound(f"no operator token {id_} that is not revoked already")
+            raise NotFound(
+                f"no operator token has the id {id_}, or it is revoked already",
+                hint="The ids: pecia operator token list",
+            )
 
 
 async def has_usable_token(store: Store) -> bool:

@@ -184,5 +184,8 @@ def _stamp(file: Path | None) -> tuple[int, int] | None:
 
 def _not_found(name: str | None) -> NotFound:
     if name is None:
-        return NotFound("no cascade is configured, or none that you may read")
+        return NotFound(
+            "no cascade is configured, or none that you may read",
+            hint="The setting cascade.manifests names them; without a server, --manifest does.",
+        )
     return NotFound(f"no cascade {name!r}", cascade=name)

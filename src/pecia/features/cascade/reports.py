@@ -100,5 +100,8 @@ def _parse_level(query: Mapping[str, str]) -> int | None:
         return int(written) if written is not None else None
     except ValueError:
         raise InvalidInput(
-            "level must be an integer", field="level", expected="integer", got=written
+            f"level must be an integer, not {str(written)[:50]!r}",
+            field="level",
+            expected="integer",
+            got=written,
         ) from None

@@ -21,6 +21,7 @@ class CallTimeout:
     def __init__(self, call: Call, options: ServerOptions, timeout_s: float) -> None:
         self._call = call
         self._silence_s = options.timeout_s or timeout_s
+        self._has_own = options.timeout_s is not None
         self._resets = options.resets_on_progress
         # Unless progress resets it, the idle timeout is the total timeout.
         most_s = options.most_s or MAX_CALL_S
@@ -34,8 +35,23 @@ class CallTimeout:
         end = begun + self._most_s
         with anyio.CancelScope(deadline=min(end, begun + self._silence_s)) as scope:
             return await line.call(tool, arguments, self._progress(scope, end))
-        took = self._most_s if anyio.current_time() >= end else self._silence_s
-        raise Timeout(f"Tool execution timed out after {took * 1000:.0f}ms", timeout_s=took)
+        is_total = self._resets and anyio.current_time() >= end
+        took = self._most_s if is_total else min(self._most_s, self._silence_s)
+        raise Timeout(
+            f"Tool execution timed out after {took * 1000:.0f}ms",
+            timeout_s=took,
+            hint=self._hint(took),
+        )
+
+    def _hint(self, took: float) -> str:
+        """What sets the limit that ended the call."""
+        if took < self._silence_s or (self._resets and took == self._most_s):
+            name = "max_total_timeout_s of this server"
+        elif self._has_own:
+            name = "timeout_s of this server"
+        else:
+            return "The limit is the setting hub.timeout_s; hub.set_server sets one for a server."
+        return f"The limit is {name}; an administrator changes it with hub.set_server (waiting)."
 
     def _progress(self, scope: anyio.CancelScope, end: float) -> UpstreamProgress:
         async def on_progress(progress: float, total: float | None, message: str | None) -> None:

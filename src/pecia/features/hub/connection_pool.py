@@ -120,13 +120,13 @@ class ConnectionPool:
             self._tasks.start_soon(work)
 
     @asynccontextmanager
-    async def acquire(self, wanted: ConnectionRequest) -> AsyncGenerator[PooledConnection]:
+    async def acquire(self, request: ConnectionRequest) -> AsyncGenerator[PooledConnection]:
         """A connection to the server for the duration of the block. It may close before."""
-        slot = self._slot(wanted)
+        slot = self._slot(request)
         if self._tasks is not None:
-            yield await self._get_or_connect(wanted, slot, self._tasks)
+            yield await self._get_or_connect(request, slot, self._tasks)
             return
-        async with self._connect(wanted, slot) as connection:
+        async with self._connect(request, slot) as connection:
             yield PooledConnection(connection, is_fresh=True)
 
     def status(self, key: ServerKey) -> ConnectionStatus:
@@ -143,34 +143,38 @@ class ConnectionPool:
         if slot := self._slots.pop(key, None):
             slot.evicted.set()
 
-    def _slot(self, wanted: ConnectionRequest) -> _Slot:
-        slot = self._slots.get(wanted.key)
-        if slot is not None and slot.version != wanted.version:
-            self.evict(wanted.key)
+    def _slot(self, request: ConnectionRequest) -> _Slot:
+        slot = self._slots.get(request.key)
+        if slot is not None and slot.version != request.version:
+            self.evict(request.key)
             slot = None
-        return slot or self._slots.setdefault(wanted.key, _Slot(wanted.version))
+        return slot or self._slots.setdefault(request.key, _Slot(request.version))
 
     async def _get_or_connect(
-        self, wanted: ConnectionRequest, slot: _Slot, tasks: TaskGroup
+        self, request: ConnectionRequest, slot: _Slot, tasks: TaskGroup
     ) -> PooledConnection:
         async with slot.connect_lock:
             if slot.connection is not None and not slot.connection.over.is_set():
                 return PooledConnection(slot.connection, is_fresh=False)
-            connection: UpstreamConnection = await tasks.start(self._hold_open, wanted, slot)
+            connection: UpstreamConnection = await tasks.start(self._hold_open, request, slot)
             return PooledConnection(connection, is_fresh=True)
 
     async def _hold_open(
-        self, wanted: ConnectionRequest, slot: _Slot, *, task_status: TaskStatus[UpstreamConnection]
+        self,
+        request: ConnectionRequest,
+        slot: _Slot,
+        *,
+        task_status: TaskStatus[UpstreamConnection],
     ) -> None:
         """Holds one connection open until it ends or is evicted."""
         has_begun = False
         try:
-            async with self._connect(wanted, slot) as connection:
+            async with self._connect(request, slot) as connection:
                 has_begun = True
                 task_status.started(connection)
                 await _wait_first(connection.over, slot.evicted)
                 if not slot.evicted.is_set():
-                    raise UpstreamError("the server closed the connection")
+                    raise UpstreamError(f"the server {request.name} closed the connection")
         except PeciaError as error:
             if not has_begun:
                 # The waiting request gets the error; nobody else needs it.
@@ -179,23 +183,23 @@ class ConnectionPool:
 
     @asynccontextmanager
     async def _connect(
-        self, wanted: ConnectionRequest, slot: _Slot
+        self, request: ConnectionRequest, slot: _Slot
     ) -> AsyncGenerator[UpstreamConnection]:
         """A new connection, initialized within the timeout. An unexpected close is recorded."""
-        await _wait_backoff(wanted, slot)
+        await _wait_backoff(request, slot)
         connection: UpstreamConnection | None = None
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + self._connect_s) as clock:
                 async with self._factory.open(
-                    await wanted.load_endpoint(), wanted.on_list_changed
+                    await request.load_endpoint(), request.on_list_changed
                 ) as connection:
-                    await wanted.on_connect(connection)
+                    await request.on_connect(connection)
                     clock.deadline = math.inf
                     slot.set_up(connection)
                     yield connection
             if clock.cancelled_caught:
                 connection = None
-                raise self._connect_timeout(wanted)
+                raise self._connect_timeout(request)
         except PeciaError as error:
             is_over = connection is None or connection.over.is_set()
             # While this one closed, another task may have opened the next.
@@ -206,22 +210,23 @@ class ConnectionPool:
             if slot.connection is connection:
                 slot.connection = None
 
-    def _connect_timeout(self, wanted: ConnectionRequest) -> Timeout:
+    def _connect_timeout(self, request: ConnectionRequest) -> Timeout:
         limit_s = self._connect_s
         return Timeout(
-            f"the server {wanted.name} did not answer in {limit_s:g} s",
-            server=wanted.name,
+            f"the server {request.name} did not answer in {limit_s:g} s",
+            server=request.name,
             timeout_s=limit_s,
+            hint="Is it running? The setting hub.connect_timeout_s allows more time to start.",
         )
 
 
-async def _wait_backoff(wanted: ConnectionRequest, slot: _Slot) -> None:
+async def _wait_backoff(request: ConnectionRequest, slot: _Slot) -> None:
     """Sleep to the end of a short backoff; fail at once in a long one."""
     left = slot.retry_at - anyio.current_time()
     if left > MAX_BACKOFF_SLEEP_S:
         raise Unavailable(
-            f"the server {wanted.name} is down: {slot.status.reason}",
-            server=wanted.name,
+            f"the server {request.name} is down: {slot.status.reason}",
+            server=request.name,
             retry_after_s=round(left, 1),
         )
     if left > 0:

@@ -112,17 +112,18 @@ class Hub:
     ) -> UpstreamCatalog:
         """List a server's tools, and record what changed. With `is_added` a person has just
         confirmed the server with the tools that it has now."""
-        wanted = await self._connection_request(tenant_id, server, is_added=is_added)
+        request = await self._connection_request(tenant_id, server, is_added=is_added)
         with anyio.move_on_after(LIST_TOOLS_TIMEOUT_S):
-            async with self.pool.acquire(wanted) as connected:
+            async with self.pool.acquire(request) as connected:
                 found = await self._record_catalog(
                     tenant_id, server, connected.connection, is_added=is_added
                 )
-            self.pool.reset_failures(wanted.key)
+            self.pool.reset_failures(request.key)
             return found
         raise Timeout(
             f"{server.name} did not list its tools in {LIST_TOOLS_TIMEOUT_S:g} s",
             timeout_s=LIST_TOOLS_TIMEOUT_S,
+            hint=f"No setting changes this limit. Try again: pecia hub check {server.name}.",
         )
 
     async def call(
@@ -175,31 +176,31 @@ class Hub:
         self, call: Call, server: UpstreamServer, kept: StoredTool, arguments: Mapping[str, Json]
     ) -> dict[str, object]:
         """Send it. Retried after a lost connection only where the tool is safe to repeat."""
-        wanted = await self._connection_request(call.caller.tenant_id, server)
+        request = await self._connection_request(call.caller.tenant_id, server)
         may_repeat = kept.effective.read_only or kept.effective.idempotent
         for attempt in (1, 2):
             try:
-                answer = await self._call_once(call, wanted, server, kept, arguments)
+                answer = await self._call_once(call, request, server, kept, arguments)
             except Timeout as error:
                 raise Timeout(error.message, **_sent_call_fields(error, may_repeat)) from None
             except UpstreamError as error:
                 if not (may_repeat and isinstance(error, UpstreamGone) and attempt == 1):
                     raise _call_error(error, server.name, may_repeat=may_repeat) from None
             else:
-                self.pool.reset_failures(wanted.key)
+                self.pool.reset_failures(request.key)
                 return answer
         raise UpstreamError("unreachable")
 
     async def _call_once(
         self,
         call: Call,
-        wanted: ConnectionRequest,
+        request: ConnectionRequest,
         server: UpstreamServer,
         kept: StoredTool,
         arguments: Mapping[str, Json],
     ) -> dict[str, object]:
         clock = CallTimeout(call, server.options, timeout_in(call.session, self.limits.timeout_s))
-        async with self.pool.acquire(wanted) as connected:
+        async with self.pool.acquire(request) as connected:
             if connected.is_fresh:
                 # The catalog was just refreshed: the tool may no longer be as approved.
                 await self._require_callable(call.caller, server.name, kept.name)
@@ -338,4 +339,5 @@ def _sent_call_fields(error: PeciaError, may_repeat: bool) -> dict[str, Json]:
     only where the tool says so."""
     if may_repeat:
         return {**error.fields}
-    return {**error.fields, "retryable": False, "hint": MAY_BE_DONE_HINT}
+    hint = " ".join(str(it) for it in (MAY_BE_DONE_HINT, error.fields.get("hint")) if it)
+    return {**error.fields, "retryable": False, "hint": hint}

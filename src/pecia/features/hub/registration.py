@@ -124,12 +124,17 @@ def parse_endpoint(ask: ServerAddressInput) -> ServerEndpoint:
     if (ask.command is None) == (ask.url is None):
         if ask.command is None:
             raise MissingField('Field "command" or "url" is required', field="command")
-        raise InvalidInput("a server has a command or a url, not both", field="url")
+        raise InvalidInput(
+            "a server has a command or a url, not both: give one of them", field="url"
+        )
     if ask.command is not None:
         _refuse(ask.headers, "headers", "a program")
         if ask.type not in (None, "stdio"):
             raise InvalidInput(
-                f"a server with a command cannot be of type {ask.type}", field="type"
+                f"a server with a command is of type 'stdio', not {ask.type!r}",
+                field="type",
+                allowed=["stdio"],
+                got=ask.type,
             )
         return _program(_argv(ask, ask.command), ask)
     _refuse(ask.env or ask.cwd, "env and cwd", "a url")
@@ -254,7 +259,12 @@ def _argv(ask: ServerAddressInput, command: str) -> tuple[str, ...]:
         return (command, *ask.args)
     words = _split_command(command, "command")
     if not words:
-        raise InvalidFormat("there is no program in `command`", field="command")
+        raise InvalidFormat(
+            f"there is no program in the command {command[:200]!r}",
+            field="command",
+            expected="PROGRAM and its arguments",
+            got=command[:200],
+        )
     return words
 
 
@@ -272,7 +282,12 @@ def _web_kind(ask: ServerAddressInput) -> Literal["http", "sse"]:
         case "http" | "streamable-http":
             return "http"
         case "stdio":
-            raise InvalidInput("a server with a url cannot be of type stdio", field="type")
+            raise InvalidInput(
+                "a server with a url is of type 'http' or 'sse', not 'stdio'",
+                field="type",
+                allowed=["http", "sse"],
+                got="stdio",
+            )
         case None:
             path = urlsplit(ask.url or "").path
             return "sse" if path.rstrip("/").endswith("/sse") else "http"
@@ -281,9 +296,17 @@ def _web_kind(ask: ServerAddressInput) -> Literal["http", "sse"]:
 def _require_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidFormat("not an http or https URL", field="url", expected="https://…")
+        raise InvalidFormat(
+            f"{redact_url(url)[:200]!r} is not an http or https URL",
+            field="url",
+            expected="https://HOST/PATH",
+            got=redact_url(url)[:200],
+        )
     if parts.username or parts.password:
-        raise InvalidFormat("a URL must not contain a password; use `headers`", field="url")
+        raise InvalidFormat(
+            f"the URL of {parts.hostname} must not contain a user or password; use `headers`",
+            field="url",
+        )
     return url
 
 

@@ -16,7 +16,7 @@ SQL = load_queries("pecia.features.lake", "allowlist.sql")
 
 async def load_allowlist(store: Store, tenant_id: UUID) -> TenantAllowlist:
     async with store.system() as tx:
-        row = await tx.fetch_one(SQL["reach"], "no such tenant", tenant_id=tenant_id)
+        row = await tx.fetch_one(SQL["reach"], f"no tenant {tenant_id}", tenant_id=tenant_id)
     return TenantAllowlist(
         tuple(map(Path, row["folders"])),
         tuple(row["hosts"]),

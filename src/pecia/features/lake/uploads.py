@@ -56,10 +56,12 @@ class UploadConnector:
                 SQL["upload"], key=key, most=most_bytes, **self._source_key()
             )
         if row is None:
-            raise NotFound("the file is gone", key=key)
+            raise NotFound(f"the uploaded file {key!r} is gone", key=key)
         if row["body"] is None:
             raise PayloadTooLarge(
-                f"the file is larger than {most_bytes} bytes", field="key", max=most_bytes
+                f"the uploaded file {key!r} is larger than {most_bytes} bytes",
+                field="key",
+                max=most_bytes,
             )
         with TemporaryDirectory(prefix="pecia-original-") as scratch:
             copy = Path(scratch) / "original"

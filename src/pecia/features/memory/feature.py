@@ -20,11 +20,11 @@ INSTRUCTIONS = (
 
 
 def memory_feature(
-    corpus: Corpus, settings: MemorySettings, mind: MemoryChatModel | None = None
+    corpus: Corpus, settings: MemorySettings, model: MemoryChatModel | None = None
 ) -> Feature:
     """The feature, over the corpus. Without a chat model everything works but model answers."""
     tools = deferred_tools(
-        "pecia.features.memory.tools.toolset:memory_toolset", corpus, settings, mind
+        "pecia.features.memory.tools.toolset:memory_toolset", corpus, settings, model
     )
     return Feature(
         FEATURE,

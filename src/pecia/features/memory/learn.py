@@ -121,16 +121,16 @@ class Learner:
     growth: GrowthStatistics
 
     async def learn(
-        self, call: Call, here: MemoryScope, facts: Sequence[MemoryFact], wanted: LearnPolicy
+        self, call: Call, here: MemoryScope, facts: Sequence[MemoryFact], learn_policy: LearnPolicy
     ) -> list[LearnOutcome]:
         """One outcome per fact, in order. All are written or none."""
-        facts = await self._add_contexts(call, here, facts, wanted.kind)
+        facts = await self._add_contexts(call, here, facts, learn_policy.kind)
         reasons = [refuse_text(it.text, self.policy) for it in facts]
         facts = [self._screen(it) for it in facts]
         refused = {it.text: why for it, why in zip(facts, reasons, strict=True) if why}
         texts = [it.text for it in facts]
         async with embedding(self.retriever.corpus.embedder, texts) as pending:
-            alike = await self._load_candidates(call, here, facts, wanted, pending)
+            alike = await self._load_candidates(call, here, facts, learn_policy, pending)
             meaning = await pending
         plans: list[LearnPlan] = []
         for fact, candidates in alike:
@@ -140,10 +140,12 @@ class Learner:
                 nothing = Decision(MemoryEvent.NONE, 1.0, reason)
                 plans.append(LearnPlan(new_id(), fact, nothing))
                 continue
-            decision = await self.judge.judge(call, fact, compared, wanted.rules)
-            plans.append(LearnPlan(new_id(), fact, _require_confidence(decision, wanted.rules)))
+            decision = await self.judge.judge(call, fact, compared, learn_policy.rules)
+            plans.append(
+                LearnPlan(new_id(), fact, _require_confidence(decision, learn_policy.rules))
+            )
         async with self.retriever.corpus.store.writing(call.caller, call.trace) as tx:
-            learnt = await _DecisionWriter(call, here, wanted.kind, meaning).write(tx, plans)
+            learnt = await _DecisionWriter(call, here, learn_policy.kind, meaning).write(tx, plans)
         await self.growth.count(len(learnt))
         return learnt
 
@@ -217,17 +219,17 @@ class Learner:
         call: Call,
         here: MemoryScope,
         facts: Sequence[MemoryFact],
-        wanted: LearnPolicy,
+        learn_policy: LearnPolicy,
         meaning: PendingEmbeddings,
     ) -> list[tuple[MemoryFact, list[MemoryCandidate]]]:
-        areas = here.search_ranges(wanted.kind)
+        areas = here.search_ranges(learn_policy.kind)
         compared: list[tuple[MemoryFact, list[MemoryCandidate]]] = []
         async with self.retriever.corpus.store.reading(call.caller) as tx:
             said = await find_restatements(tx, [it.text for it in facts])
             known = [it for it in said if any(area.contains(it.key) for area in areas)]
-            named = [*known, *await get_memories(tx, wanted.extra_ids)]
+            named = [*known, *await get_memories(tx, learn_policy.extra_ids)]
             for fact in facts:
-                limit = max(wanted.rules.max_shown, MIN_CANDIDATES)
+                limit = max(learn_policy.rules.max_shown, MIN_CANDIDATES)
                 query = MemoryQuery(fact.text, areas, limit)
                 found = await self.retriever.find_similar(tx, call.caller, query, meaning)
                 like = [_to_candidate(it.memory, it.similarity, it.cosine) for it in found]

@@ -95,7 +95,10 @@ def resolve_scope(
     """The scope of a call. Session settings win over arguments."""
     owner = call.caller.user_id
     if owner is None:
-        raise Forbidden("memories belong to a user, and this token has none")
+        raise Forbidden(
+            "memories belong to a user, and this token has none",
+            hint="Use a token of a user: pecia token make LABEL",
+        )
     here = apply_session(settings, call.session)
     requested = labels or ScopeLabels()
     effective = ScopeLabels(

@@ -183,7 +183,7 @@ class SpaceWrite:
         refused = await tx.fetch_optional(SQL["may_not_write"], **asked) if keys else None
         if refused is not None:
             path = str(refused["key"]).removeprefix(place.prefix)
-            raise Forbidden("your role does not allow this change", docName=path)
+            raise Forbidden(f"your role does not allow changing {path!r}", docName=path)
         self._writable |= {*wanted}
 
     def allow(self, *paths: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from uuid import UUID
 
-from pecia.kernel.errors import Conflict, InvalidInput, Json, MissingField, NotFound
+from pecia.kernel.errors import Conflict, InvalidInput, Json, MissingField, NotFound, list_hint
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Transaction
 
@@ -137,7 +137,12 @@ def _select_row(
     if cwd is not None:
         found = _enclosing_spaces(found, cwd)
         if not found:
-            raise NotFound("no space contains this folder", field="cwd", got=cwd[:200])
+            raise NotFound(
+                f"no space contains the folder {cwd[:200]!r}",
+                field="cwd",
+                got=cwd[:200],
+                hint=list_hint("pecia space list"),
+            )
     if name is None and cwd is None:
         # A disabled space must be named, unless there is no other.
         found = [it for it in found if it["enabled"]] or found
@@ -156,7 +161,11 @@ def _enclosing_spaces(rows: Sequence[dict[str, Any]], cwd: str) -> list[dict[str
     """The space that contains the folder: the innermost, if nested."""
     place = PurePosixPath(cwd)
     if not place.is_absolute() or ".." in place.parts:
-        raise InvalidInput('Field "cwd" must be an absolute path', field="cwd", got=cwd[:200])
+        raise InvalidInput(
+            f'Field "cwd" must be an absolute path without .., not {cwd[:200]!r}',
+            field="cwd",
+            got=cwd[:200],
+        )
     around = [it for it in rows if place.is_relative_to(it["folder"])]
     deepest = max((len(it["folder"]) for it in around), default=0)
     return [it for it in around if len(it["folder"]) == deepest]

@@ -107,7 +107,11 @@ class Keyring:
         """The keys of this purpose, or Forbidden when this process was not given them."""
         keys = self._keys_by_purpose.get(purpose)
         if keys is None:
-            raise Forbidden(f"this process holds no {purpose} keys")
+            raise Forbidden(
+                f"this process has no {purpose} keys",
+                hint="On a server only workers hold the keys of sources, in keys.json of their "
+                "home. A server without any: start it once with its own home.",
+            )
         return keys
 
     def with_missing_keys(self, purposes: Iterable[str]) -> "Keyring":
@@ -127,7 +131,12 @@ class Keyring:
         """Without an older key. What it sealed, and nobody sealed again, is lost for good."""
         keys = self.keys(purpose)
         if key_id not in keys.key_by_id:
-            raise NotFound(f"there is no {purpose} key {key_id!r}", key_id=key_id)
+            raise NotFound(
+                f"there is no {purpose} key {key_id!r}",
+                key_id=key_id,
+                available=[*keys.key_by_id],
+                hint=f"The {purpose} keys of this home: {', '.join(keys.key_by_id)}.",
+            )
         if key_id == keys.current_id:
             raise Conflict(f"key {key_id} is the current {purpose} key; rotate first")
         kept = {name: key for name, key in keys.key_by_id.items() if name != key_id}
@@ -187,8 +196,11 @@ class Keyring:
         key = self.keys(purpose).key_by_id.get(sealed.key_id)
         if key is None:
             raise Unprocessable(
-                f"a sealed {purpose} secret needs the key {sealed.key_id!r}, which is not here",
+                f"a sealed {purpose} secret needs the key {sealed.key_id!r}, which is not in the "
+                "keys.json of this home",
                 key_id=sealed.key_id,
+                hint="Copy keys.json from the home that sealed it, or from its backup; without it "
+                "the secret must be entered again.",
             )
         return key
 

@@ -6,7 +6,6 @@ import psycopg
 from psycopg import errors as pg
 
 from pecia.kernel.errors import (
-    AuthRequired,
     Collision,
     Conflict,
     Forbidden,
@@ -20,6 +19,7 @@ from pecia.kernel.errors import (
     Unavailable,
     UpstreamError,
 )
+from pecia.kernel.identity.token_error import refused_token
 
 RETRYABLE_ERRORS = (pg.SerializationFailure, pg.DeadlockDetected)
 # The last: a value is too large for an index, though its kind says that the database is not well.
@@ -69,7 +69,7 @@ def _from_own_sqlstate(error: psycopg.Error) -> PeciaError:
     said = error.diag.message_primary or "refused"
     match error.sqlstate:
         case "PE401":
-            return AuthRequired(said, challenge="invalid_token")
+            return refused_token(said)
         case "PE404":
             return NotFound(said)
         case "PE429":

@@ -11,13 +11,15 @@ import pytest
 from pecia.interfaces.cli.output.terminal import Terminal
 from pecia.interfaces.cli.server.spawn import (
     LOG_LIMIT_BYTES,
+    LOG_NAME,
     OLD_LOGS,
     STARTED,
+    StartTimeouts,
     open_log,
     spawn,
     wait_until_up,
 )
-from pecia.kernel.errors import Unavailable
+from pecia.kernel.errors import Timeout, Unavailable
 from pecia.kernel.jobs.worker_process import worker_command
 
 LIMIT_S = 50
@@ -124,3 +126,14 @@ def test_why_a_server_did_not_start_is_said_without_what_was_logged_before(tmp_p
         wait_until_up(Terminal(), tmp_path, process, log=log)
     assert "earlier" not in refusal.value.message
     assert "an earlier crash" in log.read_text(encoding="utf-8")
+
+
+def test_a_start_that_takes_too_long_names_its_log_and_no_setting_that_would_not_help(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Timeout) as late:
+        wait_until_up(Terminal(), tmp_path, None, StartTimeouts(answer_s=0))
+    Terminal().print_error(late.value)
+    said = capsys.readouterr().err
+    assert str(tmp_path / LOG_NAME) in said
+    assert "REQUEST_TIMEOUT" not in said

@@ -1,7 +1,7 @@
 """PDFs, page by page: pypdfium2 for all of them, pypdf for the pages it spells letter by letter.
 
-Columns (two, three or more) are read in the order in which the file draws them, as pdfium gives it:
-column by column in most files. Nothing here detects columns or reorders them.
+The reading order of columns (two, three or more) is the order in which the file draws them, as
+pdfium gives it: column by column in most files. Nothing here detects columns or reorders them.
 """
 
 import re
@@ -77,15 +77,15 @@ def _code(error: Any) -> int:
 
 
 def _about(document: Document, total: int) -> About:
-    said: dict[str, str] = document.get_metadata_dict()
-    title = said.get("Title", "").strip()
+    metadata: dict[str, str] = document.get_metadata_dict()
+    title = metadata.get("Title", "").strip()
     return About(
         content_type="",
         extractor="pypdfium2",
         version=version_of("pypdfium2"),
         title="" if _MADE_BY.search(title) else title,
-        authors=_authors(said.get("Author", "")),
-        date=_date(said.get("CreationDate", "")),
+        authors=_authors(metadata.get("Author", "")),
+        date=_date(metadata.get("CreationDate", "")),
         unit_count=total,
         has_ranges=True,
         notes=_restrictions(document),
@@ -93,12 +93,12 @@ def _about(document: Document, total: int) -> About:
     )
 
 
-def _authors(said: str) -> tuple[str, ...]:
-    return tuple(it.strip() for it in re.split(r";|,(?=\s+\S+\s)| and ", said) if it.strip())
+def _authors(text: str) -> tuple[str, ...]:
+    return tuple(it.strip() for it in re.split(r";|,(?=\s+\S+\s)| and ", text) if it.strip())
 
 
-def _date(said: str) -> str:
-    found = re.match(r"D?:?(\d{4})(\d\d)?(\d\d)?", said)
+def _date(text: str) -> str:
+    found = re.match(r"D?:?(\d{4})(\d\d)?(\d\d)?", text)
     return "-".join(it for it in found.groups() if it) if found else ""
 
 
@@ -179,8 +179,8 @@ class _Pages:
     def _label(self, number: int) -> str:
         """The number printed on the page, where the document says it is another than its place."""
         with suppress(pypdfium2.PdfiumError, UnicodeError):
-            said = self._document.get_page_label(number - 1)
-            return said if said != str(number) else ""
+            label = self._document.get_page_label(number - 1)
+            return label if label != str(number) else ""
         return ""
 
 

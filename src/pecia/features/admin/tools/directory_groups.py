@@ -106,5 +106,8 @@ async def _set_group(
         done.joined += await tx.execute(PEOPLE_SQL["add_member"], group=group.name, user=user)
     for user in sorted(before - after):
         if not await tx.execute(PEOPLE_SQL["remove_member"], group=group.name, user=user):
-            raise Forbidden("only an administrator of the tenant may change this", role="admin")
+            raise Forbidden(
+                f"only an administrator of the tenant may change the group {group.name!r}",
+                role="admin",
+            )
         done.left += 1

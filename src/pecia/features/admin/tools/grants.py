@@ -29,6 +29,9 @@ OPEN_NOTE = (
     "This source is open: everybody of the tenant reads all of it, whatever is granted to readers. "
     "To show it only to whom it is granted: "
 )
+EMPTY_FOLDER_NOTE = (
+    "The grant is stored, and counts for files to come: the source has no file you may see below"
+)
 GRANTEE_DESCRIPTION = (
     "`user:ana`, `group:staff`, `everyone`, or a name as `email::ana@example.org`."
 )
@@ -100,11 +103,17 @@ class GrantTools:
             principal = await resolve_grantee(tx, ask.to, "to", ROLES)
             values = {"source_id": ask.source_id, "principal": principal}
             if ask.folder is None:
-                await _apply_grant(tx, "role", ask.role, values)
-            else:
-                folder = self._folder_prefix(source, ask.folder)
-                await _apply_grant(tx, "folder_grant", ask.role, {**values, "prefix": folder})
-            return await _load_grants(tx, source)
+                await _apply_grant(tx, ask, "role", values)
+                return await _load_grants(tx, source)
+            folder = self._folder_prefix(source, ask.folder)
+            await _apply_grant(tx, ask, "folder_grant", {**values, "prefix": folder})
+            made = await _load_grants(tx, source)
+            if ask.role is None or await tx.fetch_value(
+                SQL["has_folder"], source_id=ask.source_id, prefix=folder
+            ):
+                return made
+            empty = f"{EMPTY_FOLDER_NOTE} {folder or '/'}"
+            return made.model_copy(update={"note": " ".join(it for it in (made.note, empty) if it)})
 
     async def grant_file(self, call: Call, ask: GrantFileInput) -> AccessOut:
         """Set who may see one file, in addition to grants of the source and its folders."""
@@ -150,14 +159,17 @@ def grant_tools(store: Store, kinds: ConnectorRegistry) -> tuple[AnyTool, ...]:
     )
 
 
-async def _apply_grant(
-    tx: Transaction, what: str, role: str | None, values: dict[str, Any]
-) -> None:
-    if role is None:
+async def _apply_grant(tx: Transaction, ask: GrantInput, what: str, values: dict[str, Any]) -> None:
+    if ask.role is None:
         if not await tx.execute(SQL[f"remove_{what}"], **values):
-            raise NotFound("no such grant to remove", hint=list_hint("admin.list_grants"))
+            where = f"folder {ask.folder!r} of source" if ask.folder else "source"
+            raise NotFound(
+                f"{ask.to!r} has no grant in {where} {ask.source_id!r} to remove",
+                source_id=ask.source_id,
+                hint=list_hint("admin.list_grants"),
+            )
     else:
-        await tx.execute(SQL[f"set_{what}"], role=role, **values)
+        await tx.execute(SQL[f"set_{what}"], role=ask.role, **values)
 
 
 async def _load_grants(tx: Transaction, source: catalog.Source) -> GrantsOut:

@@ -18,6 +18,12 @@ DELETE FROM kernel.folder_grant
  WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND principal_id = %(principal)s
    AND prefix IN (%(prefix)s, ltrim(%(prefix)s, '/'));
 
+-- name: has_folder
+-- As far as the caller sees the source's files.
+SELECT EXISTS (SELECT FROM kernel.file
+                WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s
+                  AND key >= %(prefix)s AND key < %(prefix)s || chr(1114111));
+
 -- name: grant_file
 SELECT kernel.grant_file(%(source_id)s, %(key)s, %(granted)s);
 

@@ -141,7 +141,9 @@ class SpaceTools:
             # Before a folder is created: callers who may not add spaces learn nothing of the roots.
             async with self.store.reading(call.caller) as tx:
                 if not await tx.fetch_value(SQL["may_administer"]):
-                    raise Forbidden("only administrators add spaces")
+                    raise Forbidden(
+                        f"only administrators of the tenant may add the space {ask.folder[:200]!r}"
+                    )
             folder = await self.folders.admit(call.caller.tenant_id, _normalize_path(ask.folder))
             config["confined"] = True
         async with self.store.writing(call.caller, call.trace) as tx:

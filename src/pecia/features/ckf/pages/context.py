@@ -22,7 +22,11 @@ ANONYMOUS_LIMIT = ANONYMOUS_COMPILE_LIMIT
 
 
 async def refuse_fetch(url: str) -> bytes:
-    raise NotFound("this server does not fetch from the web", url=url)
+    raise NotFound(
+        f"this server does not fetch from the web, so not {url[:200]}",
+        url=url,
+        hint="Download the package, and paste its text.",
+    )
 
 
 class SourcePicker(Protocol):

@@ -87,7 +87,11 @@ class ViewerPage:
 
     async def _post(self, caller: Caller, slug: str, version: str) -> PackagePage:
         if version and not version.isdecimal():
-            raise InvalidFormat('Field "version" is a number', field="version", got=version[:50])
+            raise InvalidFormat(
+                f'Field "version" is a number, not {version[:50]!r}',
+                field="version",
+                got=version[:50],
+            )
         post, package = await self.context.library.fetch(
             caller, slug, int(version) if version else None
         )

@@ -181,7 +181,11 @@ class ServerTools:
         if ask.env is None and ask.headers is None:
             return None
         if server.is_operator_managed:
-            raise Forbidden("the credentials of this server are in the operator's servers file")
+            raise Forbidden(
+                f"the credentials of {server.name} are in the operator's servers file",
+                server=server.name,
+                hint="The operator changes them there.",
+            )
         place = (await self.hub.registry.load_endpoint(call.caller.tenant_id, ask.server)).endpoint
         env = place.env if ask.env is None else ask.env
         return replace_secrets(place, env, place.headers if ask.headers is None else ask.headers)

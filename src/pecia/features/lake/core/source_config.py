@@ -70,7 +70,9 @@ def build_config(ask: AddSource, kinds: Sequence[ConnectorKind]) -> SourceConfig
     kind = _select_kind(ask, kinds)
     if ask.posix and not kind.has_posix:
         able = " or ".join(it.name for it in kinds if it.has_posix)
-        raise InvalidInput(f'Field "posix" goes with {able}', field="posix")
+        raise InvalidInput(
+            f'Field "posix" goes with {able}, not with {kind.name}', field="posix", got=kind.name
+        )
     return SourceConfig(
         origin=_build_origin(ask, kind),
         include=_globs(ask.include, "include") or ("**",),
@@ -92,11 +94,19 @@ def _select_kind(ask: AddSource, kinds: Sequence[ConnectorKind]) -> ConnectorKin
         )
     name = addresses[0] if addresses else ask.protocol
     if ask.protocol not in (None, name):
-        raise InvalidInput(f"protocol {ask.protocol!r} with {name!r}", field="protocol")
+        raise InvalidInput(
+            f"the protocol {ask.protocol!r} contradicts the origin {name!r}: give one of them",
+            field="protocol",
+            got=ask.protocol,
+            expected=name,
+        )
     for other, options in given.items():
         if other != name and options:
             field = next(iter(options))
-            raise InvalidInput(f'Field "{field}" goes with {other}', field=field)
+            raise InvalidInput(
+                f'Field "{field}" goes with {other}, not with {name or "a source without origin"}',
+                field=field,
+            )
     kind = next((it for it in kinds if it.name == name), None)
     if kind is None:
         raise _missing_origin(ask, kinds)
@@ -111,6 +121,7 @@ def _missing_origin(ask: AddSource, kinds: Sequence[ConnectorKind]) -> MissingFi
         f"source {ask.source_id!r} needs an origin: one of {', '.join(ways)}",
         field=ways[0],
         expected=[*ways],
+        hint=f"for example: pecia source add {ask.source_id} --folder FOLDER",
     )
 
 
@@ -158,7 +169,26 @@ def require_settable_trim(ask: SetSource, config: dict[str, Json]) -> None:
             field="trim_mode",
             got=ask.trim_mode,
             expected="per_file",
+            hint=_managed_hint(ask.source_id),
         )
+
+
+def _managed_hint(source_id: str) -> str:
+    space = source_id.removeprefix("wiki:")
+    if space != source_id:
+        return f"It is a wiki space: pecia space set {space}."
+    return (
+        "Choose one whose files come from a folder, site, repository or bucket: pecia source list."
+    )
+
+
+def managed_source_error(source_id: str) -> InvalidInput:
+    """A source of a feature's own has no origin to log in to."""
+    return InvalidInput(
+        f"source {source_id!r} is managed by its toolset and needs no credential",
+        field="source_id",
+        hint=_managed_hint(source_id),
+    )
 
 
 def update_config(
@@ -169,6 +199,7 @@ def update_config(
         raise InvalidInput(
             f"source {source_id!r} is managed by its toolset, which sets how it is crawled",
             field=next(iter(changes)),
+            hint=_managed_hint(source_id),
         )
     # Unchanged values are not revalidated: old sources may have globs that are refused now.
     for field in ("include", "exclude"):

@@ -106,7 +106,7 @@ class DeliveryWorker:
         async with call.tx() as tx:
             config = await load_config(tx, row)
         if config is None:
-            raise NotFound("the source is switched off")
+            raise NotFound(f"the source {row['source_id']!r} is switched off")
         async with (
             self.connect(row["tenant_id"], row["source_id"], config) as place,
             place.opening(row["key"], config.most_bytes) as original,
@@ -127,7 +127,12 @@ class DeliveryQueue:
             with anyio.move_on_after(DELIVERY_TIMEOUT_S):
                 await self._wait(which)
                 return await self._receive(which)
-        raise Timeout("no worker fetched the original in time", timeout_s=DELIVERY_TIMEOUT_S)
+        raise Timeout(
+            f"no worker fetched {key!r} of source {source_id!r} within {DELIVERY_TIMEOUT_S:g} s",
+            timeout_s=DELIVERY_TIMEOUT_S,
+            hint="A source with a credential is read by workers: start one with `pecia worker`, "
+            "or try again when they are less busy.",
+        )
 
     @asynccontextmanager
     async def _request(

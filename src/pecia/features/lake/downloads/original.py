@@ -43,7 +43,11 @@ class OriginalFetcher:
     def open_ticket(self, token: str) -> DownloadTicket:
         """The payload of a link, or NotFound."""
         if self.links is None:
-            raise NotFound("links to originals are disabled here")
+            raise NotFound(
+                "this server makes no links to originals",
+                hint="The operator sets public_url, download_signing_secret and "
+                "internal_fetch_token.",
+            )
         return self.links.open(token)
 
     async def fetch(self, call: Call, ticket: DownloadTicket) -> OpenOriginal:
@@ -72,9 +76,8 @@ class OriginalFetcher:
         try:
             async with self.store.reading(call.caller) as tx:
                 facts = await catalog.get_file(tx, ticket.source_id, ticket.key)
-                row = await tx.fetch_one(
-                    SQL["config"], "no such source", source_id=ticket.source_id
-                )
+                missing = f"no source {ticket.source_id!r}"
+                row = await tx.fetch_one(SQL["config"], missing, source_id=ticket.source_id)
         except (AuthRequired, NotFound):
             # A revoked token invalidates its links.
             raise _not_found(ticket) from None

@@ -344,10 +344,10 @@ class SearchTools:
         if isinstance(ask, SearchContent) and ask.typing:
             return await self._find_typed(call, question)
         with self.metrics.measure(SearchUser.of(call.caller), question.mode):
-            ahead = await self.corpus.prefetch(call.caller, question)
+            prefetched = await self.corpus.prefetch(call.caller, question)
             async with self.corpus.store.reading(call.caller) as tx:
                 question, notes = await _apply_mode_policy(tx, question)
-                found = await self.corpus.search_in(tx, call.caller, question, ahead)
+                found = await self.corpus.search_in(tx, call.caller, question, prefetched)
                 if not found.has_more:
                     notes = (*notes, *await self._crawl_notes(tx, question.source))
                 await self.sources.load(tx, call.caller, found)

@@ -161,7 +161,8 @@ class SourceStatsTools:
 
 async def _load_rules(tx: Transaction, source_id: str) -> SourceRulesOut | None:
     source = await catalog.get_source(tx, source_id)
-    row = await tx.fetch_one(CRAWL_SQL["config"], "no such source", source_id=source_id)
+    missing = f"no source {source_id!r}"
+    row = await tx.fetch_one(CRAWL_SQL["config"], missing, source_id=source_id)
     try:
         config = parse_config(row["config"])
     except InvalidFormat:

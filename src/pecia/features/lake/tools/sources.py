@@ -19,6 +19,7 @@ from pecia.features.lake.core.source_config import (
     SetSource,
     build_add_input,
     build_config,
+    managed_source_error,
     require_settable_trim,
     update_config,
 )
@@ -37,7 +38,7 @@ from pecia.features.lake.source_status import (
 from pecia.features.lake.source_status import SQL as CENSUS_SQL
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.connector_kind import ConnectorKind, ConnectorRegistry, LocalOrigin
-from pecia.kernel.errors import Collision, Forbidden, InvalidInput, NotFound
+from pecia.kernel.errors import Collision, Forbidden, NotFound
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.job import Job
@@ -216,7 +217,7 @@ class SourceTools:
             wanted = ask.model_dump(
                 exclude={"source_id", "trim_mode", "enabled"}, exclude_none=True
             )
-            row = await tx.fetch_one(SQL["config"], "no such source", source_id=ask.source_id)
+            row = await _load_config_row(tx, ask.source_id)
             require_settable_trim(ask, row["config"])
             if wanted:
                 config = update_config(row["config"], wanted, ask.source_id)
@@ -257,12 +258,10 @@ class SourceTools:
     async def set_credential(self, call: Call, ask: SetCredential) -> CredentialOut:
         """Store the credential of a source. Encrypted; nobody can read it back."""
         async with self.store.writing(call.caller, call.trace) as tx:
-            row = await tx.fetch_one(SQL["config"], "no such source", source_id=ask.source_id)
+            row = await _load_config_row(tx, ask.source_id)
             config = parse_config(row["config"])
             if config is None:
-                raise InvalidInput(
-                    f"source {ask.source_id!r} is managed by its toolset", field="source_id"
-                )
+                raise managed_source_error(ask.source_id)
             self.kinds.find(config.kind).parse_login(ask.value)
             await self.credentials.seal(tx, call.caller.tenant_id, ask.source_id, ask.value)
         return CredentialOut(source_id=ask.source_id, protocol=config.kind)
@@ -272,7 +271,11 @@ class SourceTools:
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.get_source(tx, ask.source_id)
             if not await tx.fetch_value(CREDENTIAL_SQL["drop_credential"], source_id=ask.source_id):
-                raise NotFound(f"source {ask.source_id!r} has no credential")
+                raise NotFound(
+                    f"source {ask.source_id!r} has no credential",
+                    source_id=ask.source_id,
+                    hint=f"Store one: pecia source credential {ask.source_id} < key.txt",
+                )
         return CredentialOut(source_id=ask.source_id, protocol=source.protocol)
 
     async def set_search(self, call: Call, ask: SetSearch) -> SearchSetOut:
@@ -390,6 +393,13 @@ def _source_tools(it: SourceTools, addable: Sequence[ConnectorKind]) -> tuple[An
     )
 
 
+async def _load_config_row(tx: Transaction, source_id: str) -> dict[str, Any]:
+    row = await tx.fetch_optional(SQL["config"], source_id=source_id)
+    if row is None:
+        raise catalog.no_source(source_id)
+    return row
+
+
 async def _load_crawl(tx: Transaction, source_id: str) -> CrawlOut:
     row = await tx.fetch_optional(SQL["crawl"], source_id=source_id)
     if row is None and not await tx.fetch_value(SOURCES_SQL["owns"], source_id=source_id):
@@ -398,7 +408,11 @@ async def _load_crawl(tx: Transaction, source_id: str) -> CrawlOut:
             source_id=source_id,
         )
     if row is None:
-        raise NotFound(f"source {source_id!r} was never crawled", source_id=source_id)
+        raise NotFound(
+            f"source {source_id!r} was never crawled",
+            source_id=source_id,
+            hint=f"Crawl it: pecia source crawl {source_id}",
+        )
     passed: dict[str, Any] = row.pop("passed") or {}
     reads = row["state"] in ("listing", "reading")
     underway = await tx.fetch_all(UNDERWAY_SQL["underway"], source_id=source_id) if reads else []

@@ -463,5 +463,10 @@ def _decode_cursor(cursor: str | None, parts: int) -> tuple[int, str]:
     except ValueError:
         found = -1, ""
     if not 0 <= found[0] < parts or "\0" in found[1]:
-        raise InvalidFormat("invalid cursor", field="cursor", got=cursor[:100])
+        raise InvalidFormat(
+            f"{cursor[:100]!r} is not a cursor of this tool",
+            field="cursor",
+            got=cursor[:100],
+            expected="next_cursor of the previous page",
+        )
     return found

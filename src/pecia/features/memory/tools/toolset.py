@@ -29,14 +29,14 @@ from pecia.kernel.tool.model import AnyTool
 
 
 def memory_toolset(
-    corpus: Corpus, settings: MemorySettings, mind: MemoryChatModel | None
+    corpus: Corpus, settings: MemorySettings, model: MemoryChatModel | None
 ) -> tuple[AnyTool, ...]:
     """All of them; `tool_introspect` lists those that the settings do not hide."""
-    thinker = ChatService(mind)
-    finder = MemoryRetriever(corpus)
-    recall = MemorySearchTool(finder, settings, thinker.refine)
+    chat = ChatService(model)
+    retriever = MemoryRetriever(corpus)
+    recall = MemorySearchTool(retriever, settings, chat.refine)
     growth = GrowthStatistics(corpus.store)
-    learner = Learner(finder, MemoryJudge(mind), settings.screen_policy, growth)
+    learner = Learner(retriever, MemoryJudge(model), settings.screen_policy, growth)
     found: list[AnyTool] = []
     tools = (
         *search_tools(recall),
@@ -49,7 +49,7 @@ def memory_toolset(
         *graph_edit_tools(GraphEditTools(corpus.store)),
         *graph_query_tools(GraphQueryTools(corpus.store)),
         *graph_extraction_tools(GraphExtractionTools(corpus.store)),
-        *ask_tools(AskTools(recall, learner, thinker, settings)),
+        *ask_tools(AskTools(recall, learner, chat, settings)),
         *introspect_tools(lambda: found),
     )
     found += [replace(it, hidden=is_disabled(it.name, settings)) for it in tools]

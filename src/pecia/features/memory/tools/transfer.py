@@ -248,8 +248,12 @@ def _read_export(given: Any) -> Json:
         return given
     try:
         return orjson.loads(given)
-    except orjson.JSONDecodeError:
-        raise InvalidFormat("the export is no JSON", field="export", expected="JSON") from None
+    except orjson.JSONDecodeError as error:
+        raise InvalidFormat(
+            f"the export is no JSON: line {error.lineno}, column {error.colno}: {error.msg}",
+            field="export",
+            expected="JSON",
+        ) from None
 
 
 def _export_memory(memory: Memory) -> dict[str, Any]:

@@ -105,13 +105,16 @@ def _select_spans(text: str, ask: Replacement) -> list[Span]:
         there = next(_find_spans(text, ask.find, ask.offset), None)
         if there is None or there.start != ask.offset or not low <= ask.offset < high:
             raise Conflict(
-                "the document has other text at this offset now", field="offset", got=ask.offset
+                f"the document has other text at offset {ask.offset} now",
+                field="offset",
+                got=ask.offset,
+                hint="Read the document again; offsets count characters of what it says now.",
             )
         return [there]
     found = [it for it in _find_spans(text, ask.find, low) if it.end <= high]
     if not found:
         raise NotFound(
-            "the document does not contain exactly this text",
+            f"the document does not contain exactly this text: {ask.find[:100]!r}",
             field="find",
             hint="Read the document again; spaces and empty lines count.",
         )

@@ -71,7 +71,11 @@ def plan_folder_rename(
         return RenamePlan({})
     _require_other_than_case(old, new, "toFolder")
     if f"{new}/".startswith(f"{old}/"):
-        raise InvalidInput("a folder cannot move into itself", field="toFolder", got=new[:200])
+        raise InvalidInput(
+            f"the folder {old!r} cannot move into itself: {new[:200]!r}",
+            field="toFolder",
+            got=new[:200],
+        )
     moved = {it: new + it[len(old) :] for it in sorted(known) if it.startswith(f"{old}/")}
     _require_free(moved, known)
     inside = [*moved, *(it for it in files if it.startswith(f"{old}/"))]
@@ -162,7 +166,9 @@ def _require_free(moved: Mapping[str, str], known: set[str]) -> None:
         if fold_name(new) in folded.documents
     ]
     if colliding:
-        raise Conflict("a document of that name exists already", colliding=colliding)
+        first = colliding[0]
+        assert isinstance(first, dict)
+        raise Conflict(f"a document {first['to']!r} exists already", colliding=colliding)
     for old, new in moved.items():
         twin = folded.find_twin(new)
         require_no_twin(new, twin, colliding=[{"existing": twin, "incoming": old, "to": new}])

@@ -52,9 +52,9 @@ class EditorRights:
         """Require read access for editors of one caller; caches whether they may write."""
         asked = {"source_id": self.location.source_id, "key": self.location.key(self.path)}
         async with self.store.reading(editors[0].caller) as tx:
-            row = await tx.fetch_one(SQL["rights"], "no such document", **asked)
+            row = await tx.fetch_one(SQL["rights"], f"no document {self.path!r}", **asked)
         if not row["may_read"]:
-            raise NotFound("no such document")
+            raise NotFound(f"no document {self.path!r}")
         for editor in editors:
             editor.set_rights(may_write=row["may_write"])
             editor.checked_at = anyio.current_time()
@@ -153,8 +153,10 @@ class OpenDocument:
     def join(self, editor: LiveEditor) -> None:
         """Add an editor that may read, and send it the current state."""
         if len(self.editors) >= self.services.limits.editors:
+            most = self.services.limits.editors
             raise Unavailable(
-                "too many editors have this document open", max=self.services.limits.editors
+                f"{most} editors have {self.path!r} open, and no more may: try again later",
+                max=most,
             )
         self.editors.add(editor)
         editor.send(frames.encode_sync_step1(self.text.encoded_state_vector))

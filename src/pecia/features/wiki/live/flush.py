@@ -60,14 +60,14 @@ class LiveFlusher:
         roots = self.roots or SpaceRoots(self.store)
         return await roots.resolve_source_folder(tenant_id, source_id, project)
 
-    async def make_live(self, place: SpaceLocation, path: str, most_bytes: int) -> UUID:
+    async def make_live(self, location: SpaceLocation, path: str, most_bytes: int) -> UUID:
         """Make a document live, unless it is; returns the id of its history.
 
         A history that has grown too long is reset here, while nobody has the document open.
         """
-        await self.require_open(place.tenant_id, place.source_id, place.project)
-        async with self.recovery.queue.turn(place), self.recovery.locked(place) as tx:
-            rows = SystemLiveRows(tx, place)
+        await self.require_open(location.tenant_id, location.source_id, location.project)
+        async with self.recovery.queue.turn(location), self.recovery.locked(location) as tx:
+            rows = SystemLiveRows(tx, location)
             row = await rows.find(path)
             if row is not None and await _needs_reset(rows, row, most_bytes):
                 await rows.end(path)
@@ -75,15 +75,15 @@ class LiveFlusher:
             if row is not None and row.is_gone:
                 await rows.revive(row)
             if row is None:
-                text = _text(path, await run_sync(disk.read, place.root, path))
+                text = _text(path, await run_sync(disk.read, location.root, path))
                 _require_size(text, most_bytes)
                 row = await rows.begin(path, text)
-            await remove_stranded(place, await rows.load_live_ids())
+            await remove_stranded(location, await rows.load_live_ids())
             return row.id
 
     async def flush(
         self,
-        place: SpaceLocation,
+        location: SpaceLocation,
         path: str,
         kind: FlushKind = FlushKind.WRITE,
         *,
@@ -91,15 +91,15 @@ class LiveFlusher:
     ) -> None:
         """Update one document's file, unless it is current. A missing one is created only if it
         `restores`."""
-        await self.require_open(place.tenant_id, place.source_id, place.project)
-        exchange = FileSwap(DocumentFiles(place, path), kind, restores)
+        await self.require_open(location.tenant_id, location.source_id, location.project)
+        exchange = FileSwap(DocumentFiles(location, path), kind, restores)
         left, step = MAX_RETRIES, SwapStep.AGAIN
         while left > 0:
             # One turn for all steps that follow each other: who comes next waits once.
-            async with self.recovery.queue.turn(place):
+            async with self.recovery.queue.turn(location):
                 while step is not SwapStep.WAIT and left > 0:
-                    step, left = await self._step(place, exchange), left - 1
-                    self._note_copies(place, path, may_be_written=exchange.may_be_written)
+                    step, left = await self._step(location, exchange), left - 1
+                    self._note_copies(location, path, may_be_written=exchange.may_be_written)
                     if step is SwapStep.DONE:
                         return
             await anyio.sleep(RETRY_DELAY_S)
@@ -107,25 +107,25 @@ class LiveFlusher:
         raise Unavailable(f"{path!r} keeps changing", path=path)
 
     async def flush_many(
-        self, place: SpaceLocation, paths: Sequence[str], restored: Collection[str] = ()
+        self, location: SpaceLocation, paths: Sequence[str], restored: Collection[str] = ()
     ) -> bool:
         """Several; whether all succeeded. A failure does not block the others: the edits are
         stored. Missing files are created of those that are `restored`."""
         are_done = True
         for path in paths:
             try:
-                await self.flush(place, path, restores=path in restored)
+                await self.flush(location, path, restores=path in restored)
             except PeciaError as error:
                 _log.failure("wiki.flush", error)
                 are_done = False
         return are_done
 
-    async def flush_all(self, place: SpaceLocation, left_s: float = 0) -> bool:
+    async def flush_all(self, location: SpaceLocation, left_s: float = 0) -> bool:
         """Every document of the space whose file is behind, and that nobody changed for so long."""
         async with self.store.system() as tx:
-            rows = await tx.fetch_all(SQL["unfiled"], seconds=left_s, **place.sql_params())
-        keys = [it["key"] for it in rows if it["key"].startswith(place.prefix)]
-        return await self.flush_many(place, [it.removeprefix(place.prefix) for it in keys])
+            rows = await tx.fetch_all(SQL["unfiled"], seconds=left_s, **location.sql_params())
+        keys = [it["key"] for it in rows if it["key"].startswith(location.prefix)]
+        return await self.flush_many(location, [it.removeprefix(location.prefix) for it in keys])
 
     async def drain(self) -> None:
         """Before this process ends: put into the files what programs wrote to those that it
@@ -139,26 +139,28 @@ class LiveFlusher:
 
     def log_undrained(self) -> None:
         """Name the documents whose files may lack what programs write."""
-        for place, path in self._replaced:
-            _log.warning("wiki.file_behind", path=path, space=place.source_id, reason=FILE_BEHIND)
+        for location, path in self._replaced:
+            _log.warning(
+                "wiki.file_behind", path=path, space=location.source_id, reason=FILE_BEHIND
+            )
 
-    def _note_copies(self, place: SpaceLocation, path: str, *, may_be_written: bool) -> None:
-        self._replaced.pop((place, path), None)
+    def _note_copies(self, location: SpaceLocation, path: str, *, may_be_written: bool) -> None:
+        self._replaced.pop((location, path), None)
         if may_be_written:
-            self._replaced[place, path] = None
+            self._replaced[location, path] = None
         if len(self._replaced) > MAX_REPLACED:
             del self._replaced[next(iter(self._replaced))]
 
-    async def _step(self, place: SpaceLocation, exchange: FileSwap) -> SwapStep:
+    async def _step(self, location: SpaceLocation, exchange: FileSwap) -> SwapStep:
         """One step, in a turn. Its versions are in history once its rows are committed."""
-        versions, transaction = VersionDraft(self.recovery.history(place)), None
-        async with self.recovery.locked(place) as tx:
-            await self.recovery.settle(tx, place)
-            step = await exchange.step(SystemLiveRows(tx, place), versions)
+        versions, transaction = VersionDraft(self.recovery.history(location)), None
+        async with self.recovery.locked(location) as tx:
+            await self.recovery.settle(tx, location)
+            step = await exchange.step(SystemLiveRows(tx, location), versions)
             if versions.prepared is not None:
-                transaction = await self.recovery.begin(tx, place, versions.prepared)
+                transaction = await self.recovery.begin(tx, location, versions.prepared)
         if transaction is not None:
-            await self.recovery.finish_in_turn(place, transaction)
+            await self.recovery.finish_in_turn(location, transaction)
         return step
 
 

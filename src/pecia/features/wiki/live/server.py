@@ -138,7 +138,12 @@ class LiveServer:
         if self._tasks is None or self._services is None:
             raise Unavailable("the server is stopping")
         if len(self._documents) >= self.limits.documents:
-            raise Unavailable("too many documents are open", max=self.limits.documents)
+            most = self.limits.documents
+            raise Unavailable(
+                f"{most} documents are open for editing on this server, and no more may: try again "
+                "later",
+                max=most,
+            )
         id_ = await self.wiki.flusher.make_live(place, path, self.limits.document_bytes)
         await self.wiki.flusher.flush(place, path)
         document = OpenDocument(self._services, place, path, id_)

@@ -44,7 +44,7 @@ async def choose_target(writer: SpaceWrite, path: str, *, asked: bool) -> WriteT
     name = split_extension(path)[0]
     if name not in opened.documents and not opened.space.is_whole:
         # The same answer whether a document that they may not see is there or not.
-        raise Forbidden("your role does not allow this change", docName=path)
+        raise Forbidden(f"your role does not allow changing {path!r}", docName=path)
     return WriteTarget.SUGGESTION
 
 
@@ -68,7 +68,7 @@ async def require_may_comment(opened: OpenSpace, tx: Transaction, about: Suggest
     if about.user_id == opened.call.caller.user_id or suggest_rule(opened, about.path):
         return
     if not await _may_write(opened, tx, about.path):
-        raise Forbidden("your role does not allow a comment here", docName=about.path)
+        raise Forbidden(f"your role does not allow a comment on {about.path!r}", docName=about.path)
 
 
 async def _may_write(opened: OpenSpace, tx: Transaction, path: str) -> bool:

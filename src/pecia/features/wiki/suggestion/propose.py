@@ -53,7 +53,11 @@ async def add_suggestion(
     """Store the change from one text to the other as a suggestion, in the writer's transaction."""
     old, new = change
     if old == new:
-        raise InvalidInput("this would change nothing", field="docName", docName=name)
+        raise InvalidInput(
+            f"{name!r} has this text already: there is nothing to suggest",
+            field="docName",
+            docName=name,
+        )
     call = writer.opened.call
     if old is None:
         pieces = [ChangePiece(0, 0, new)]

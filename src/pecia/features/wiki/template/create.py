@@ -210,7 +210,9 @@ async def _fill(
 ) -> FilledTemplate:
     title = ask.title if ask.title is not None else name.rpartition("/")[2]
     if not title.isprintable() or not title.strip():
-        raise InvalidInput("a title is one line of text", field="title", got=title[:200])
+        raise InvalidInput(
+            f"a title is one line of text, not {title[:200]!r}", field="title", got=title[:200]
+        )
     if template is None:
         text = ask.markdown if ask.markdown else f"# {title}\n"
         return FilledTemplate(text, ())

@@ -109,7 +109,9 @@ async def write_config_patch(
         if done.scope == "project":
             asked = {"source_id": space.source_id, "key": PROJECT_FILE}
             if not await tx.fetch_value(SQL["may_write"], **asked):
-                raise Forbidden("your role does not allow changing the settings of this space")
+                raise Forbidden(
+                    f"your role does not allow changing the settings of the space {space.name!r}"
+                )
         # Last, so that the file is untouched if the database refuses.
         try:
             await wiki.configs.write(tx, call.caller, space, was, done)

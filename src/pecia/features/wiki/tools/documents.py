@@ -365,5 +365,9 @@ def _folder(text: str | None) -> str:
     if text is None or text.strip("/") in ("", "."):
         return ""
     if text.startswith("/"):
-        raise InvalidFormat('Field "dir" must be relative', field="dir", got=text[:200])
+        raise InvalidFormat(
+            f'Field "dir" must be relative to the space, not {text[:200]!r}',
+            field="dir",
+            got=text[:200],
+        )
     return f"{parse_folder_name(text.removeprefix('./').rstrip('/'), 'dir')}/"

@@ -121,7 +121,7 @@ class RenameTools:
             await writer.require_may_write(f"{new}/")
             if any(it.startswith(f"{old}/") for it in opened.hidden):
                 raise InvalidInput(
-                    "the folder contains files that you may not move", field="fromFolder"
+                    f"the folder {old!r} contains files that you may not move", field="fromFolder"
                 )
             files = sum(it.startswith(f"{old}/") for it in opened.other_files)
             plan = plan_folder_rename(

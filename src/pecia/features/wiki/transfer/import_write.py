@@ -183,12 +183,18 @@ class _ImportRun:
     async def _file_path(self, item: ImportItem) -> str:
         path = parse_file_path(item.place)
         if any(it.startswith(".") for it in path.split("/")):
-            raise InvalidFormat("hidden files are not part of a space", field="path", got=path)
+            raise InvalidFormat(
+                f"hidden files are not part of a space: {path!r}", field="path", got=path
+            )
         if split_extension(path)[1].lower() in EXTENSIONS:
-            raise InvalidFormat("a Markdown file is imported as a document", field="path", got=path)
+            raise InvalidFormat(
+                f"a Markdown file is imported as a document: give {path!r} as docName",
+                field="path",
+                got=path,
+            )
         if load_ignore_rules(self.writer.opened.root, path).is_path_ignored(path):
             raise InvalidFormat(
-                "the ignore rules of the space leave it out", field="path", got=path
+                f"the ignore rules of the space leave {path!r} out", field="path", got=path
             )
         await self.writer.require_may_write(path)
         return path

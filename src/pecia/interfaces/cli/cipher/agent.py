@@ -76,13 +76,19 @@ def parse_agent(text: str, environ: Mapping[str, str]) -> AgentFile:
     """The same from its text. Pure."""
     found = load_yaml(text).value
     if not isinstance(found, dict):
-        raise InvalidFormat("an agent file must be a mapping", field="--agent", expected="object")
+        raise InvalidFormat(
+            f"an agent file must be a mapping, not {type(found).__name__}",
+            field="--agent",
+            expected="object",
+        )
     document = {
         key: _expand_variables(it, environ, key) for key, it in found.items() if key in USED_KEYS
     }
     llm = document.get("llm")
     if llm is not None and not isinstance(llm, dict):
-        raise InvalidFormat("llm must be a mapping", field="llm", expected="object")
+        raise InvalidFormat(
+            f"llm must be a mapping, not {str(llm)[:100]!r}", field="llm", expected="object"
+        )
     model = llm or {}
     unused = [
         *(key for key in found if key not in USED_KEYS),

@@ -4,6 +4,7 @@ Only publishing needs a store; the rest reads and writes files.
 """
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,7 +72,7 @@ def compile_file(
     if sidecar:
         ending = {"json": "json", "yaml": "yaml"}.get(format or "", "md")
         output = output or file.with_name(f"{file.name}.ckf.{ending}")
-    source = SourceText(_read_long_text(file), filename=file.name)
+    source = SourceText(_read_long_text(file), filename=_readable(file.name))
     options = CompileOptions(compression_level=level, created_at=today())
 
     def report(done: int, total: int) -> None:
@@ -83,7 +84,8 @@ def compile_file(
     text = encode_package(Package(compact_package(package)), written)
     if output:
         _write(output, text)
-        terminal.print_result({"file": str(output)}, lambda it: it.print_line(str(output)))
+        shown = _readable(str(output))
+        terminal.print_result({"file": shown}, lambda it: it.print_line(shown))
     else:
         terminal.print_result(package.body, lambda it: it.print_line(text.rstrip("\n")))
 
@@ -240,6 +242,11 @@ def _read_long_text(file: Path) -> str:
         message = f"{file} is too short (min {MIN_TEXT_CHARS} chars, got {len(text)})"
         raise OutOfRange(message, field="file", min=MIN_TEXT_CHARS, length=len(text))
     return text
+
+
+def _readable(name: str) -> str:
+    """The name as text: what of it is no UTF-8 on the disk becomes U+FFFD."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _read_any(file: Path) -> str:

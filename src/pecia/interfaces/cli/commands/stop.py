@@ -94,7 +94,11 @@ def _wait_until_stopped(terminal: Terminal, home: Path, limit_s: float) -> None:
     deadline = time.monotonic() + limit_s
     while is_claimed(home):
         if time.monotonic() > deadline:
-            raise Timeout(f"the server has not ended after {limit_s:g} s", timeout_s=limit_s)
+            raise Timeout(
+                f"the server has not ended after {limit_s:g} s",
+                timeout_s=limit_s,
+                hint="see whether it is down by now: pecia status; calls may still be ending",
+            )
         time.sleep(POLL_INTERVAL_S)
 
 

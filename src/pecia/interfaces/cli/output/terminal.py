@@ -24,7 +24,8 @@ ADVICE: Mapping[str, str] = {
     "RATE_LIMITED": "wait, then try again",
     "QUOTA_EXCEEDED": "remove something, or ask the operator for more with `pecia tenant quota`",
     "STORAGE_FULL": "free disk space, then try again",
-    "TIMEOUT": "try again; PECIA_REQUEST_TIMEOUT_S allows more time",
+    # Who raises it knows which limit it was and what sets it: that hint comes first.
+    "TIMEOUT": "try again, or ask for less at once",
     "UPSTREAM_ERROR": "look at it with `pecia doctor`",
     "UNAVAILABLE": "look at it with `pecia doctor`",
     "INTERNAL_ERROR": "run it again with --debug, and look at the log of the server",

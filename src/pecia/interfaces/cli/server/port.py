@@ -79,7 +79,11 @@ def _bind(host: str, port: int) -> socket.socket | None:
         if error.errno in _BUSY_ERRNOS:
             return None
         raise InvalidInput(
-            f"cannot listen on {host}: {error.strerror}", field="host", got=host
+            f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}",
+            field="host",
+            got=host,
+            hint="--host takes an address of this machine: 127.0.0.1 is for this machine alone; "
+            "pecia serve also takes 0.0.0.0, which is all of them",
         ) from error
     return held
 

@@ -139,7 +139,9 @@ def wait_until_up(
             )
         time.sleep(POLL_INTERVAL_S)
     raise Timeout(
-        f"the server does not answer after {patience.answer_s:g} s", timeout_s=patience.answer_s
+        f"the server does not answer after {patience.answer_s:g} s; it may still come up",
+        timeout_s=patience.answer_s,
+        hint=f"see whether it is up: pecia status; its log is {log or home / LOG_NAME}",
     )
 
 

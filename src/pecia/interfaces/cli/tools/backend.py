@@ -225,7 +225,7 @@ class InProcessBackend:
 
         who = await self.app.authenticate(read_token(), RequestContext("cli"))
         if not isinstance(who, Caller) or not who.is_admin:
-            raise Forbidden("this is for administrators of a tenant")
+            raise Forbidden("confirmations are for administrators of a tenant")
         return who
 
     async def _call(self, name: str, arguments: Mapping[str, Json]) -> Json:

@@ -61,4 +61,4 @@ def require_yes(terminal: Terminal, question: str, *, hint: str) -> None:
     sys.stderr.write("[y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in YES_ANSWERS:
-        raise Forbidden("you refused", hint=hint)
+        raise Forbidden("you answered no: nothing was done", hint=hint)

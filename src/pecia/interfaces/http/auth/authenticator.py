@@ -32,7 +32,10 @@ class HttpAuthenticator:
         self._settings = app.settings.kernel
         self.is_local_install = self._settings.mode == "local"
         rate = max(1, round(self._settings.address_rate_per_s * 1000))
-        self._address_limiter = RateLimiter(RateLimit(rate, 1000, self._settings.address_burst))
+        limit = RateLimit(
+            rate, 1000, self._settings.address_burst, setting="address_rate_per_s without a token"
+        )
+        self._address_limiter = RateLimiter(limit)
         self._denials = DenialThrottle()
 
     async def authenticate(

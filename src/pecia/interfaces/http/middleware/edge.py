@@ -167,7 +167,11 @@ class LimitedBody:
             return await self._receive()
         # A body that timed out is not drained.
         self.is_complete = True
-        slow = Timeout("the body was sent too slowly", timeout_s=limit_s)
+        slow = Timeout(
+            f"the body was sent too slowly: the wait ended after {limit_s:.3g} s",
+            timeout_s=limit_s,
+            hint="Send less at once, or over a faster connection.",
+        )
         raise HttpStatusError(slow, 408, CLOSE_HEADERS)
 
 
@@ -361,7 +365,10 @@ def resolve_client(
 
 def payload_too_large(max_bytes: int) -> HttpStatusError:
     error = PayloadTooLarge(
-        f"the body is longer than {max_bytes} bytes", field="body", max=max_bytes
+        f"the body is longer than {max_bytes} bytes",
+        field="body",
+        max=max_bytes,
+        hint="Send less at once; the operator allows more with the setting body_limit_bytes.",
     )
     return HttpStatusError(error, error.code.http, CLOSE_HEADERS)
 

@@ -7,12 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pecia.app.app import App
+from pecia.app.dispatch import operator_refusal
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.endpoint import Handler
 from pecia.interfaces.http.errors import json_response
 from pecia.interfaces.http.routes.arguments import arguments_from_query, raw_query
 from pecia.interfaces.http.routes.tools import may_get, tool_path
-from pecia.kernel.errors import Forbidden, Json, ToolNotFound
+from pecia.kernel.errors import Json, ToolNotFound
 from pecia.kernel.identity.caller import Operator
 from pecia.kernel.tool.argument_errors import argument_error
 from pecia.kernel.tool.model import AnyTool, Input
@@ -32,7 +33,7 @@ def tool_list_handler(app: App, authenticator: HttpAuthenticator) -> Handler:
     async def answer(request: Request) -> Response:
         who = await authenticator.authenticate(request, authenticator.request_context(request))
         if isinstance(who, Operator):
-            raise Forbidden("MCP tools are tenant-scoped")
+            raise operator_refusal()
         ask = _parse_query(raw_query(request))
         view = await app.view_for(who)
         held = {full_name(it): it for it in view.for_caller(who).tools.values()}
@@ -58,7 +59,7 @@ def tool_info_handler(app: App, authenticator: HttpAuthenticator) -> Handler:
     async def answer(request: Request) -> Response:
         who = await authenticator.authenticate(request, authenticator.request_context(request))
         if isinstance(who, Operator):
-            raise Forbidden("MCP tools are tenant-scoped")
+            raise operator_refusal()
         view = await app.view_for(who)
         tool = _find_named(view, request.path_params["name"])
         await load_tools([tool])

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from pecia.app.dispatch import operator_refusal
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.errors import HttpStatusError
 from pecia.interfaces.http.request_info import get_request_info
@@ -37,7 +38,6 @@ from pecia.interfaces.mcp.transport.message import (
 from pecia.interfaces.mcp.transport.session_manager import open_session
 from pecia.interfaces.mcp.views.endpoints import McpEndpoint, messages_path
 from pecia.kernel.errors import (
-    Forbidden,
     InvalidInput,
     InvalidRequest,
     Json,
@@ -139,7 +139,7 @@ class SseEndpoint:
     async def _authenticate(self, request: Request) -> McpRequestContext:
         here = await self._authenticator.authenticate(request)
         if isinstance(here.caller, Operator):
-            raise Forbidden("MCP tools are tenant-scoped")
+            raise operator_refusal()
         request.scope["user"] = session_user(here)
         return here
 

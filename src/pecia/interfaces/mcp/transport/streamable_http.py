@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from pecia.app.dispatch import operator_refusal
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.errors import HttpStatusError
 from pecia.interfaces.http.request_info import get_request_info
@@ -67,7 +68,7 @@ from pecia.interfaces.mcp.transport.session_manager import (
     open_session,
 )
 from pecia.interfaces.mcp.views.endpoints import McpEndpoint
-from pecia.kernel.errors import Forbidden, InvalidInput, InvalidRequest, MethodNotFound, PeciaError
+from pecia.kernel.errors import InvalidInput, InvalidRequest, MethodNotFound, PeciaError
 from pecia.kernel.identity.caller import Operator
 from pecia.kernel.tool.model import AnyTool
 
@@ -165,7 +166,7 @@ class StreamableHttpEndpoint:
         that a client can get another token."""
         if isinstance(here.caller, Operator):
             method = str(found.get("method", ""))
-            denied = Forbidden("MCP tools are tenant-scoped")
+            denied = operator_refusal()
             raise self._dispatcher.record_refusal(here.caller, method, denied, here.context)
         asked = call_of(found)
         if asked is None:

@@ -64,8 +64,7 @@ async def get_source(tx: Transaction, source_id: str) -> Source:
     """The source, or NotFound: none, and none you may see, are the same."""
     found = await tx.fetch_all_as(Source, SQL["source"], source_id=source_id)
     if not found:
-        hint = list_hint("pecia source list")
-        raise NotFound(f"no source {source_id!r}", source_id=source_id, hint=hint)
+        raise no_source(source_id)
     return found[0]
 
 
@@ -83,6 +82,12 @@ async def missing_file(tx: Transaction, source_id: str, key: str) -> PeciaError:
     if found and not found[0].enabled:
         return _disabled_error(source_id)
     return no_file(source_id, key)
+
+
+def no_source(source_id: str) -> NotFound:
+    """The error for a source that does not exist, or that the caller may not see."""
+    hint = list_hint("pecia source list")
+    return NotFound(f"no source {source_id!r}", source_id=source_id, hint=hint)
 
 
 def no_file(source_id: str, key: str) -> NotFound:

@@ -216,10 +216,14 @@ class Retrieval:
         """Query both indexes, and load what the caller sees. The lexical hits; None if they lack
         the caller's own writes.
         """
-        ahead = prefetched or self.indexes.prefetch(self.caller, self.plan)
-        visible = ahead.visible if ahead else await load_visible_set(self.tx, self.plan.within)
+        prefetch = prefetched or self.indexes.prefetch(self.caller, self.plan)
+        visible = (
+            prefetch.visible if prefetch else await load_visible_set(self.tx, self.plan.within)
+        )
         lexical = (
-            ahead.hits if ahead else self.indexes.query_keywords(self.caller, self.plan, visible)
+            prefetch.hits
+            if prefetch
+            else self.indexes.query_keywords(self.caller, self.plan, visible)
         )
         embedder = self._choose_embedder(visible)
 
@@ -229,7 +233,9 @@ class Retrieval:
                 await self._find_nearest(embedder, visible)
 
         async def load_visible() -> None:
-            self.visible = await load_visible_set(self.tx, self.plan.within) if ahead else visible
+            self.visible = (
+                await load_visible_set(self.tx, self.plan.within) if prefetch else visible
+            )
 
         # A lexical search has one thing to wait for, and a task group takes .1 ms.
         await (run_both(load_visible, find_near) if embedder else load_visible())

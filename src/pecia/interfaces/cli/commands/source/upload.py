@@ -17,8 +17,14 @@ from pecia.kernel.errors import (
     InvalidInput,
     Json,
     NotFound,
+    PayloadTooLarge,
     PeciaError,
     Unavailable,
+)
+
+TOO_LARGE_HINT = (
+    "a file travels in one request, which is a third longer than the file; start the server with a "
+    "larger PECIA_BODY_LIMIT_BYTES, or add its folder: pecia source add NAME --folder FOLDER"
 )
 
 
@@ -58,6 +64,8 @@ def _named(path: Path, sent: str) -> Generator[None]:
     except PeciaError as error:
         error.message = f"{path}: {error.message}"
         error.fields = {**error.fields, "sent": sent}
+        if isinstance(error, PayloadTooLarge) and error.fields.get("field") == "body":
+            error.fields = {**error.fields, "hint": TOO_LARGE_HINT}
         raise
     except OSError as error:
         why = (error.strerror or "it failed").lower()
