@@ -106,9 +106,13 @@ def test_a_cost_that_could_never_pass_is_an_error_and_not_a_wait(cost: int) -> N
 
 
 def test_a_limit_that_lets_nothing_through_is_refused() -> None:
-    for field, *numbers in (("calls", 0, 1, 1), ("per_s", 1, 0, 1), ("burst", 1, 1, 0)):
+    for field, calls, per_s, burst in (
+        ("calls", 0, 1, 1),
+        ("per_s", 1, 0, 1),
+        ("burst", 1, 1, 0),
+    ):
         with pytest.raises(OutOfRange) as caught:
-            RateLimit(*numbers)
+            RateLimit(calls, per_s, burst)
         assert caught.value.fields["field"] == field
     with pytest.raises(OutOfRange):
         limiter(Clock(), max_keys=0)
