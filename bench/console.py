@@ -1,13 +1,17 @@
 """The console in Chromium: first contentful paint, typing in a long document, search as you type.
 
-`python -m bench.console [FILES]` serves FILES generated documents (2,000, about as many chunks)
-from a server of its own on loopback. Needs Chromium and the built pages (`make web`).
+`python -m bench.console [FILES [PARTS]]` serves FILES generated documents (2,000) of PARTS chunks
+(1) and a long one from a server of its own on loopback; other settings are taken from the
+environment (`PECIA_EMBED_KIND=none`). Other sizes are written beside the result. Needs Chromium
+and the built pages (`make web`).
 Lighthouse (npm) is run where `LIGHTHOUSE` names its program or it is on the PATH: on home, search
 and a document, with its desktop preset. Bundles: kilobytes, compressed as they are sent.
 Paint: a fresh browser profile and one that has the page cached. Typing: what the page does
-from a key until its change is drawn, without the wait for the next frame of the display. The floor
-is an empty text area alone in a page: the browser and the machine, without us.
-Search: the requests that the page sends while a question is typed letter by letter.
+from a key until its change is drawn, without the wait for the next frame of the display; `cpu` is
+the processor time of the page's main thread, a key. Floors: CodeMirror alone with the same long
+text, and an empty text area: the browser and the machine, without us.
+Search: the requests that the page sends while a question is typed letter by letter, those that were
+given up for the next one counted at what they had taken; and the whole search after each pause.
 """
 
 import gzip
@@ -22,13 +26,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, CDPSession, Locator, Page, sync_playwright
 
 from bench import result
 
@@ -46,6 +50,7 @@ PAGES = {
 }
 STATIC = Path(__file__).parents[1] / "src/pecia/interfaces/web/static"
 FILES = 2_000
+PARTS = 1
 LONG_BYTES = 500_000
 KEYS = 200
 PAINTS = 7
@@ -56,6 +61,18 @@ VOCABULARY = (
 )
 WORDS = VOCABULARY.split()
 ARGUMENTS = ["--no-sandbox"]
+MODULES = Path(__file__).parents[1] / "web/node_modules"
+BARE_EDITOR = """
+import {{ EditorState }} from "{modules}/@codemirror/state/dist/index.js";
+import {{ EditorView }} from "{modules}/@codemirror/view/dist/index.js";
+const look = {{ ".cm-scroller": {{ font: "17px/28px serif", overflowX: "hidden" }} }};
+const extensions = [EditorView.lineWrapping, EditorView.theme(look)];
+window.open_editor = (doc) => void new EditorView({{
+  parent: document.body,
+  state: EditorState.create({{ doc, extensions }}),
+}});
+"""
+"""The least that shows the same text the same way."""
 # Times are taken in the page: the driver's own way would be in them otherwise.
 WATCH_KEYS = """() => {
   window.taken = [];
@@ -73,15 +90,28 @@ WATCH_KEYS = """() => {
     handled.port2.postMessage(null);
   }, { capture: true });
 }"""
+WATCH_SEARCHES = """
+window.asked = { typed: [], whole: [] };
+const ask = window.fetch;
+window.fetch = async (...request) => {
+  const begun = performance.now();
+  try {
+    return await ask(...request);
+  } finally {
+    const kind = String(request[1]?.body).includes('"typing":true') ? "typed" : "whole";
+    if (String(request[0]).includes("search_content")) asked[kind].push(performance.now() - begun);
+  }
+};"""
 
 
 def main() -> Path:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else FILES
+    given = [int(it) for it in sys.argv[1:] if it.isdigit()]
+    count, parts = [*given, *(FILES, PARTS)[len(given) :]]
     found: dict[str, Any] = {"documents": count, "targets": TARGETS}
     with (
         tempfile.TemporaryDirectory() as folder,
         sync_playwright() as playwright,
-        serve(Path(folder), count) as url,
+        serve(Path(folder), count, parts) as url,
     ):
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
@@ -92,7 +122,7 @@ def main() -> Path:
         # Last: what was typed is indexed and embedded, beside whatever is measured then.
         found |= typing(browser, url)
     found |= bundles()
-    return result.write("console", found)
+    return result.write("console" if not given else f"console-{found['chunks']}-chunks", found)
 
 
 def paints(browser: Browser, url: str) -> dict[str, Any]:
@@ -121,6 +151,7 @@ def typing(browser: Browser, url: str) -> dict[str, Any]:
         "typing_ms": long,
         "keys": keys,
         "typing_short_ms": type_in(browser, url, "note-0")[0],
+        "typing_bare_editor_ms": type_in_bare_editor(browser),
         "typing_floor_ms": type_in_text_area(browser),
     }
 
@@ -131,7 +162,29 @@ def type_in_text_area(browser: Browser) -> dict[str, float]:
     page.locator("textarea").focus()
     times = type_words(page)
     page.close()
-    return spread(times)
+    return times
+
+
+def type_in_bare_editor(browser: Browser) -> dict[str, float]:
+    """In as much of a page as the text has in the console, beside its preview."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.set_content("<body style='width: 560px'></body>")
+    page.add_script_tag(content=bundle_bare_editor())
+    page.evaluate("text => window.open_editor(text)", long_text(random.Random(7)))
+    go_into(page, page.get_by_role("textbox"))
+    times = type_words(page)
+    page.close()
+    return times
+
+
+def bundle_bare_editor() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        source, built = Path(folder) / "bare.js", Path(folder) / "built.js"
+        source.write_text(BARE_EDITOR.format(modules=MODULES), encoding="utf-8")
+        words = ["node", str(MODULES / "rolldown/bin/cli.mjs"), str(source)]
+        options = ["--file", str(built), "--format", "iife", "--minify"]
+        subprocess.run([*words, *options], check=True, capture_output=True)
+        return built.read_text(encoding="utf-8")
 
 
 def type_in(browser: Browser, url: str, name: str) -> tuple[dict[str, float], int]:
@@ -139,37 +192,62 @@ def type_in(browser: Browser, url: str, name: str) -> tuple[dict[str, float], in
     page.goto(f"{url}/console/#/edit?space=notes&doc={name}")
     source = page.get_by_role("textbox", name=f"Source of {name}")
     source.wait_for(timeout=60_000)
+    go_into(page, source)
+    times = type_words(page)
+    keys = page.evaluate("taken.length")
+    page.close()
+    return times, keys
+
+
+def go_into(page: Page, source: Locator) -> None:
     source.focus()
     page.keyboard.press("ControlOrMeta+Home")
     for _ in range(60):
         page.keyboard.press("PageDown")
-    times = type_words(page)
-    page.close()
-    return spread(times), len(times)
+    # What scrolling began is over.
+    page.wait_for_timeout(1_000)
 
 
-def type_words(page: Page) -> list[float]:
+def type_words(page: Page) -> dict[str, float]:
     page.evaluate(WATCH_KEYS)
+    watch = page.context.new_cdp_session(page)
+    send(watch, "Performance.enable", timeDomain="threadTicks")
+    before = busy_s(watch)
     page.keyboard.type(" lantern" * (KEYS // 8), delay=60)
     page.wait_for_timeout(500)
-    return page.evaluate("taken")
+    times: list[float] = page.evaluate("taken")
+    return {**spread(times), "cpu": round((busy_s(watch) - before) * 1000 / len(times), 1)}
+
+
+def busy_s(watch: CDPSession) -> float:
+    found: list[dict[str, Any]] = send(watch, "Performance.getMetrics")["metrics"]
+    return next(float(it["value"]) for it in found if it["name"] == "TaskDuration")
+
+
+def send(watch: CDPSession, method: str, **words: str) -> dict[str, Any]:
+    ask: Callable[[str, dict[str, Any]], dict[str, Any]] = cast("Any", watch).send
+    return ask(method, dict(words))
 
 
 def searches(browser: Browser, url: str) -> dict[str, Any]:
     """What the requests took that somebody's typing caused, without the pause before each."""
     page = browser.new_page()
+    page.add_init_script(WATCH_SEARCHES)
     page.goto(f"{url}/console/#/search")
     box = page.get_by_role("searchbox").first
     box.wait_for()
     box.focus()
-    page.keyboard.type(QUESTION, delay=180)
+    for word in QUESTION.split():
+        page.keyboard.type(f"{word} ", delay=180)
+        page.wait_for_timeout(1_000)
     page.wait_for_load_state("networkidle")
-    times = page.evaluate(
-        "performance.getEntriesByType('resource').filter(it => it.name.includes('search_content'))"
-        ".map(it => it.duration)"
-    )
+    typed, whole = page.evaluate("[asked.typed, asked.whole]")
     page.close()
-    return {"search_ms": spread(times), "searches": len(times)}
+    return {
+        "search_ms": spread(typed),
+        "searches": len(typed),
+        "whole_search_ms": spread(whole),
+    }
 
 
 def lighthouse(chromium: str, url: str) -> dict[str, Any]:
@@ -221,9 +299,9 @@ def spread(times: Sequence[float]) -> dict[str, float]:
 
 
 @contextmanager
-def serve(home: Path, count: int) -> Generator[str]:
+def serve(home: Path, count: int, parts: int) -> Generator[str]:
     folder = home / "notes"
-    write(folder, count)
+    write(folder, count, parts)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -244,17 +322,25 @@ def serve(home: Path, count: int) -> Generator[str]:
         process.wait(30)
 
 
-def write(folder: Path, count: int) -> None:
+def write(folder: Path, count: int, parts: int) -> None:
     folder.mkdir()
     dice = random.Random(7)
     for number in range(count):
-        lines = [" ".join(dice.choices(WORDS, k=12)) for _ in range(10)]
-        (folder / f"note-{number}.md").write_text(f"# Note {number}\n\n" + ".\n".join(lines))
+        body = "\n\n".join(f"## Part {it}\n\n{passage(dice)}" for it in range(parts))
+        (folder / f"note-{number}.md").write_text(f"# Note {number}\n\n{body}\n")
     (folder / f"note-{count}.md").write_text("# Last\n\nThe heron stands in the reeds at dawn.\n")
+    (folder / "long.md").write_text(long_text(dice))
+
+
+def passage(dice: random.Random) -> str:
+    return ".\n".join(" ".join(dice.choices(WORDS, k=12)) for _ in range(10))
+
+
+def long_text(dice: random.Random) -> str:
     days = (f"## Day {it}\n\n{' '.join(dice.choices(WORDS, k=60))}." for it in range(50))
     section = "\n\n".join(days)
     whole = "# Long\n\n" + "\n\n".join([section] * (LONG_BYTES // len(section) + 1))
-    (folder / "long.md").write_text(whole[:LONG_BYTES])
+    return whole[:LONG_BYTES]
 
 
 def wait(url: str) -> None:

@@ -28,6 +28,7 @@ ON = {
 }
 BODY = b"# Spokes\r\n\r\nSteel spokes, with line ends that no text keeps.\r\n"
 FILE = {"source_id": "docs", "key": "spokes.md"}
+BELL = b"RIFF" + bytes(40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,25 @@ async def test_a_link_is_worth_what_its_principal_may_see_at_that_moment(lake: L
     assert (await get(lake, link)).status_code == 404
 
 
+async def test_a_file_that_no_search_finds_has_a_link(
+    database: DatabaseLogins, tmp_path: Path, folder: Path
+) -> None:
+    (folder / "bell.wav").write_bytes(BELL)
+    async with open_pecia(database, tmp_path / "home", **dict[str, Any](ON)) as pecia:
+        lake = await filled(pecia, folder)
+        asked = {"source_id": "docs", "key": "bell.wav"}
+        window = (await pecia.call("lake/get_file_window", asked)).json()
+        assert (window["chunks"], window["revision"]) == ([], None)
+        facts = (await pecia.call("lake/get_file_metadata", asked)).json()
+        link = facts["url"].removeprefix("https://files.example.org")
+        answer = await get(lake, link)
+        assert (answer.status_code, answer.content) == (200, BELL)
+        assert answer.headers["content-disposition"].startswith("attachment")
+        known = (await pecia.call("lake/get_file_metadata", FILE)).json()
+        link = known["url"].removeprefix("https://files.example.org")
+        assert (await get(lake, link)).content == BODY
+
+
 async def test_who_may_search_and_not_read_gets_no_link(lake: Lake) -> None:
     token = await lake.pecia.token("north", "ana", ["pecia.search"])
     assert await lake.url(bearing(token)) is None
@@ -203,3 +223,4 @@ async def test_without_one_of_the_three_settings_there_are_no_links(
         refused = await get(lake, "/files/download?token=x")
         assert refused.status_code == 404
         assert missing in refused.json()["error"]["hint"]
+        assert (await pecia.call("lake/get_file_metadata", FILE)).json()["url"] is None

@@ -169,11 +169,19 @@ def test_stored_is_said_when_the_server_says_so_and_not_before(
     expect(page.locator("[data-save-state]")).to_have_text("Sent, not stored yet")
     open_editor(other, server, doc).expect_text(f"{PLAN}more")
     expect(page.locator("[data-save-state]")).to_have_text("Sent, not stored yet")
+    # What moves while one types makes each key wait for its frames.
+    assert page.evaluate(MOVING) == []
     held.clear()
     page.keyboard.type("!")
     here.expect_stored()
 
 
+MOVING = """() => {
+  const roots = [document, ...[...document.querySelectorAll("*")].map((it) => it.shadowRoot)];
+  return roots.filter(Boolean).flatMap((it) => it.getAnimations())
+    .filter((it) => it.effect.getComputedTiming().endTime === Infinity)
+    .map((it) => it.animationName);
+}"""
 CLOSURES = {
     4401: ("Your sign-in has ended.", "Sign in again"),
     4404: ("The document was deleted or renamed", "Copy your text"),

@@ -5,7 +5,7 @@ import { defaultKeymap, insertNewlineKeepIndent } from "@codemirror/commands";
 import { lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
-import { EditorView, drawSelection, dropCursor, keymap, placeholder } from "@codemirror/view";
+import { EditorView, dropCursor, keymap, placeholder } from "@codemirror/view";
 import { yCollab, yUndoManagerKeymap } from "y-codemirror.next";
 import * as Y from "yjs";
 import { checks } from "./checks";
@@ -53,7 +53,7 @@ export function openSource(options: SourceOptions): EditorView {
         suggested(options.onsuggestion),
         wikiMarkdown,
         theme,
-        drawSelection(),
+        // The cursor and the selection are the browser's: one that is drawn blinks by an animation, and each key waits for its frames.
         dropCursor(),
         EditorView.lineWrapping,
         // The bars that stay at the top of the page hide no line with the cursor.

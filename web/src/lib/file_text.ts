@@ -22,12 +22,12 @@ export interface FileText {
   isCut: boolean;
 }
 
-export async function fileText(source_id: string, key: string): Promise<FileText> {
+export async function fileText(source_id: string, key: string, most = MAX_CHARS): Promise<FileText> {
   // Characters are code points on the server, and UTF-16 here.
   const points: string[] = [];
   let start: number | null = 0;
   let last: TextPart | null = null;
-  while (start !== null && points.length < MAX_CHARS) {
+  while (start !== null && points.length < most) {
     const part: TextPart = await call<TextPart>("lake/get_file_text", { source_id, key, start });
     for (const chunk of part.chunks) {
       const text = [...chunk.text];

@@ -30,6 +30,9 @@ export function snippetPieces(html: string): Piece[] {
 const OPEN = "\ue000";
 const CLOSE = "\ue001";
 
+/** Its address may have a pair of brackets, as those of encyclopedias have. */
+const LINK = /!?\[([^\][\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)/g;
+
 /** A snippet on one line: without the marks of headings, lists and frontmatter, and without the
  * heading above it, which stands beside the passage already. */
 export function flatPieces(html: string, heading = ""): Piece[] {
@@ -41,9 +44,14 @@ export function flatPieces(html: string, heading = ""): Piece[] {
     .replace(/^([\ue000]?)[ \t]*(?:#{1,6}|[-*+]|\d+\.|&gt;|>)[ \t]+/gm, "$1")
     .replace(/^[|:\s-]{3,}$/gm, "")
     .replace(/\[\[([^\][|\n]*\|)?([^\][\n]*)\]\]/g, (_, __, target: string) => linkWords(target))
-    .replace(/!?\[([^\][\n]*)\]\([^()\n]*\)/g, "$1")
+    .replace(LINK, "$1")
+    // A picture that is a link is one inside another.
+    .replace(LINK, "$1")
+    // A passage may begin or end in the middle of one.
+    .replace(/^([^[\]()\n]*)\]\((?:[^()\n]|\([^()\n]*\))*\)/, "$1")
+    .replace(/!?\[([^[\]\n]*)\]\([^()\n]*$/, "$1")
     .replace(/^\|[ \t]*|[ \t]*\|[ \t]*$/gm, "")
-    .replace(/[ \t]+\|[ \t]+/g, " · ")
+    .replace(/(?:[ \t]+\|)+[ \t]+/g, " · ")
     .replace(/`/g, "")
     .replace(/\*\*/g, "")
     .replace(/\s*\n\s*\n\s*/g, " · ")
@@ -52,6 +60,12 @@ export function flatPieces(html: string, heading = ""): Piece[] {
     .replace(/^[ ·]+|[ ·]+$/g, "");
   const shown = withoutHeading(text, heading).replaceAll(OPEN, "<mark>").replaceAll(CLOSE, "</mark>");
   return snippetPieces(shown);
+}
+
+/** Markdown as its words, on one line. */
+export function flatText(text: string): string {
+  const words = flatPieces(escaped(text)).map((it) => it.text).join("");
+  return words.replace(/\*|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])/gu, "");
 }
 
 const HEAD = /^---\r?\n[\s\S]*?(?:\r?\n---[ \t]*(?:\r?\n|$)|$)/;

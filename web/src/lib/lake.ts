@@ -149,7 +149,17 @@ export function unreadOf(found: Source[]): number {
   return found.reduce((sum, it) => sum + (it.unread ?? 0), 0);
 }
 
-/** Download links come with hits only, and expire in minutes: so the file is searched by its name. */
+/** What is known of a file beside its text. `url` opens the original, for some minutes: of a picture or recording without text, too. */
+export interface FileFacts {
+  mtime: string | null;
+  url: string | null;
+}
+
+export function fileFacts(source_id: string, key: string): Promise<FileFacts | null> {
+  return call<FileFacts>("lake/get_file_metadata", { source_id, key }).catch(() => null);
+}
+
+/** Its title and who wrote it come with hits only: so the file is searched by its name. */
 export async function asHit(source_id: string, key: string): Promise<Hit | null> {
   const path = key.replace(/[[*?]/g, "[$&]");
   const query = key.split("/").pop() ?? key;
@@ -157,7 +167,7 @@ export async function asHit(source_id: string, key: string): Promise<Hit | null>
     const found = await search({ query, source_id, path, mode: "lexical", limit: 1 });
     return found.hits[0] ?? null;
   } catch (error) {
-    // A token that may read but not search gets no link and no title.
+    // A token that may read but not search gets no title.
     if (error instanceof Problem) return null;
     throw error;
   }

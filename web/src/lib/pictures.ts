@@ -11,7 +11,7 @@ export function pictureAddress(space: string, path: string): string | null {
 
 /** Pictures of one page, each fetched once. */
 export class Pictures {
-  private readonly known = new Map<string, string>();
+  private readonly known = new Map<string, Promise<string>>();
 
   /** An <img> cannot send the header that the session needs: it is fetched, and shown from memory. */
   load(inside: DocumentFragment | HTMLElement): void {
@@ -19,7 +19,7 @@ export class Pictures {
   }
 
   release(): void {
-    for (const it of this.known.values()) URL.revokeObjectURL(it);
+    for (const it of this.known.values()) it.then((url) => URL.revokeObjectURL(url), () => undefined);
     this.known.clear();
   }
 
@@ -28,15 +28,17 @@ export class Pictures {
     const instead = `[${image.alt || "image"}]`;
     image.addEventListener("error", () => image.replaceWith(instead));
     if (!source.startsWith(ASSET) || !isSignedIn()) return;
-    const shown = this.known.get(source);
-    if (shown) return void (image.src = shown);
     image.removeAttribute("src");
-    this.fetch(source).then(
-      (url) => {
-        this.known.set(source, url);
-        image.src = url;
+    // An arrow that is missing stands in a page many times: it is asked for once.
+    const known = this.known.get(source) ?? this.fetch(source);
+    this.known.set(source, known);
+    known.then(
+      (url) => (image.src = url),
+      () => {
+        // In a preview it may be there the next time.
+        this.known.delete(source);
+        image.replaceWith(instead);
       },
-      () => image.replaceWith(instead),
     );
   }
 

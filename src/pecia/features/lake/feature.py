@@ -94,7 +94,9 @@ def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOp
             ),
             *deferred_tools("pecia.features.lake.tools.quotations:quotation_tools", store),
             *deferred_tools("pecia.features.lake.tools.file_text:file_text_tools", store),
-            *deferred_tools("pecia.features.lake.tools.catalog:catalog_tools", store),
+            *deferred_tools(
+                "pecia.features.lake.tools.catalog:catalog_tools", store, options.links
+            ),
             *deferred_tools(
                 "pecia.features.lake.tools.sources:source_tools",
                 store,

@@ -1,7 +1,6 @@
 // What a document page shows, gathered: text, links, history, the passage that was found.
 
-import { call } from "../../lib/api";
-import { asHit, fileWindow, originOf, type Chunk } from "../../lib/lake";
+import { asHit, fileFacts, fileWindow, originOf, type Chunk } from "../../lib/lake";
 import type { Origin } from "../../lib/provenance";
 import type { RenderOptions } from "../../lib/markdown";
 import { readLink } from "../../lib/route.svelte";
@@ -10,6 +9,9 @@ import { fileText } from "../../lib/file_text";
 import { splitFrontmatter } from "../../lib/markdown";
 import { pictureAddress } from "../../lib/pictures";
 import type { Neighbour } from "./Nearby.svelte";
+
+/** A browser lays out a long text in no time, and a long table not. */
+const MAX_TABLE_CHARS = 200_000;
 
 export interface Loaded {
   source: string;
@@ -34,14 +36,14 @@ export interface Loaded {
 export async function loadDocument(source: string, key: string, seq: number | null): Promise<Loaded> {
   const space = spaceOf(source);
   const window = fileWindow(source, key, seq ?? 0, 1).catch(() => null);
-  const details = call<{ mtime: string | null }>("lake/get_file_metadata", { source_id: source, key }).catch(() => null);
+  const details = fileFacts(source, key);
   const hit = asHit(source, key);
   const shared = async (): Promise<Pick<Loaded, "source" | "key" | "chunk" | "modified" | "original" | "origin">> => ({
     source,
     key,
     chunk: seq === null ? null : ((await window)?.chunks[0] ?? null),
     modified: (await details)?.mtime ?? null,
-    original: sameOrigin((await hit)?.url ?? null),
+    original: sameOrigin((await details)?.url ?? null),
     origin: originOf((await hit) ?? { source_id: source }),
   });
   if (space !== null && /\.(md|mdx|markdown)$/i.test(key)) {
@@ -61,7 +63,7 @@ export async function loadDocument(source: string, key: string, seq: number | nu
       versionCount: total,
     };
   }
-  const file = await fileText(source, key);
+  const file = await fileText(source, key, /\.(csv|tsv|xlsx?|ods)$/i.test(key) ? MAX_TABLE_CHARS : undefined);
   return {
     ...(await shared()),
     ...file,
@@ -74,10 +76,12 @@ export async function loadDocument(source: string, key: string, seq: number | nu
 
 /** Where the links of a document lead. */
 export function resolver(it: Loaded): Pick<RenderOptions, "resolve" | "image"> {
+  const isBound = /\.(epub|docx?|odt|rtf|ods|xlsx?)$/i.test(it.key);
   const extension = /\.\w+$/.exec(it.key)?.[0] ?? ".md";
   return {
     resolve(target, anchor) {
-      if (!target) return { href: readLink(it.source, it.key, { at: anchor || undefined }) };
+      // What a book or an office file links to is inside it.
+      if (!target || isBound) return { href: readLink(it.source, it.key, { at: anchor || undefined }) };
       if (it.wiki) {
         const found = findLinked(it.wiki.forwardLinks, it.key, target);
         if (found?.docName && !found.dead) {
@@ -91,7 +95,7 @@ export function resolver(it: Loaded): Pick<RenderOptions, "resolve" | "image"> {
       return { href: readLink(it.source, /\.\w+$/.test(key) ? key : `${key}${extension}`, { at: anchor || undefined }) };
     },
     image: (target) => {
-      const space = spaceOf(it.source);
+      const space = isBound ? null : spaceOf(it.source);
       return space === null || pictureAddress(space, target) === null ? null : pictureAddress(space, join(it.key, target));
     },
   };

@@ -36,7 +36,7 @@ class DownloadTicket:
     user_id: UUID | None
     source_id: str
     key: str
-    revision: int
+    revision: int | None
 
     @property
     def caller(self) -> Caller:
@@ -61,8 +61,9 @@ class DownloadLinks:
     ttl_s: float = TTL_S
     now: Callable[[], float] = time.time
 
-    def url(self, caller: Caller, source_id: str, key: str, revision: int) -> str | None:
-        """A link to a file for this caller; None if they may search but not read."""
+    def url(self, caller: Caller, source_id: str, key: str, revision: int | None) -> str | None:
+        """A link to a file for this caller; None if they may search but not read. A file without
+        text has no revision."""
         if Scope.READ not in caller.scopes:
             return None
         # Lazy import, here and below: links are made by searches.

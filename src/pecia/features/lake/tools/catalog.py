@@ -2,10 +2,12 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 from pydantic import Field
 
 from pecia.features.lake.core.cursor import MAX_CURSOR_CHARS, decode_name_cursor, encode_name_cursor
+from pecia.features.lake.downloads.link import DownloadLinks
 from pecia.features.lake.model import FolderPath, Key, SourceId
 from pecia.features.lake.source_status import (
     STATUS_DESCRIPTION,
@@ -15,11 +17,13 @@ from pecia.features.lake.source_status import (
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.errors import Json, NotFound
 from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 FEATURE = "lake"
+SQL = load_queries("pecia.features.lake.tools", "catalog.sql")
 
 
 class ListSources(Input):
@@ -109,11 +113,18 @@ class FileMetadataOut(Output):
     gid: int | None
 
 
+class LinkedMetadataOut(FileMetadataOut):
+    """For programs and pages: a link is long, and no agent opens one."""
+
+    url: str | None = Field(description="Opens the original, for some minutes.")
+
+
 @dataclass(frozen=True, slots=True)
 class CatalogTools:
-    """The handlers."""
+    """The handlers. `links` is None where links are disabled."""
 
     store: Store
+    links: DownloadLinks | None
 
     async def list_sources(self, call: Call, ask: ListSources) -> SourcesOut:
         """Sources you can access, by id. Page on with next_cursor."""
@@ -189,21 +200,25 @@ class CatalogTools:
     async def get_file_metadata(self, call: Call, ask: GetFileMetadata) -> FileMetadataOut:
         """Metadata of a file: size, mtime, etag, storage class, owner, content type, POSIX mode."""
         async with self.store.reading(call.caller) as tx:
-            facts = asdict(await catalog.get_file(tx, ask.source_id, ask.key))
+            found = await catalog.get_file(tx, ask.source_id, ask.key)
         call.record_returned(ask.source_id, [ask.key])
-        return FileMetadataOut(
-            size=facts.pop("size_bytes"),
-            mtime=facts.pop("modified_at"),
-            mode=facts.pop("posix_mode"),
-            uid=facts.pop("posix_uid"),
-            gid=facts.pop("posix_gid"),
-            **facts,
-        )
+        return FileMetadataOut(**_describe_metadata(found))
+
+    async def get_linked_metadata(self, call: Call, ask: GetFileMetadata) -> LinkedMetadataOut:
+        """Metadata of a file: size, mtime, etag, storage class, owner, content type, POSIX mode."""
+        async with self.store.reading(call.caller) as tx:
+            found = await catalog.get_file(tx, ask.source_id, ask.key)
+            original = await tx.fetch_optional(SQL["original"], **ask.model_dump())
+        call.record_returned(ask.source_id, [ask.key])
+        url = None
+        if original and self.links:
+            url = self.links.url(call.caller, ask.source_id, ask.key, original["revision_id"])
+        return LinkedMetadataOut(**_describe_metadata(found), url=url)
 
 
-def catalog_tools(store: Store) -> tuple[AnyTool, ...]:
+def catalog_tools(store: Store, links: DownloadLinks | None) -> tuple[AnyTool, ...]:
     """The three catalog tools."""
-    it = CatalogTools(store)
+    it = CatalogTools(store, links)
     return (
         Tool(FEATURE, "list_sources", Scope.READ, ListSources, SourcesOut, it.list_sources),
         Tool(
@@ -222,8 +237,16 @@ def catalog_tools(store: Store) -> tuple[AnyTool, ...]:
             "get_file_metadata",
             Scope.READ,
             GetFileMetadata,
-            FileMetadataOut,
-            it.get_file_metadata,
+            LinkedMetadataOut,
+            it.get_linked_metadata,
+            lean=Tool(
+                FEATURE,
+                "get_file_metadata",
+                Scope.READ,
+                GetFileMetadata,
+                FileMetadataOut,
+                it.get_file_metadata,
+            ),
         ),
     )
 
@@ -236,6 +259,18 @@ def _describe(it: catalog.FileEntry) -> FileOut:
         etag=it.etag,
         content_type=it.content_type,
     )
+
+
+def _describe_metadata(found: catalog.FileMetadata) -> dict[str, Any]:
+    facts = asdict(found)
+    return {
+        "size": facts.pop("size_bytes"),
+        "mtime": facts.pop("modified_at"),
+        "mode": facts.pop("posix_mode"),
+        "uid": facts.pop("posix_uid"),
+        "gid": facts.pop("posix_gid"),
+        **facts,
+    }
 
 
 def _cursor_scope(tool: str, source_id: str | None = None, folder: str | None = None) -> Json:
