@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pecia.kernel.text.links.candidates import may_need_rewrite
 from pecia.kernel.text.links.extract import find_block_definitions, find_links
 from pecia.kernel.text.links.name_index import NameIndex, folder_of, relative_path
 from pecia.kernel.text.links.resolver import (
@@ -55,6 +56,8 @@ WRITTEN = (
         "[x](m:n)",
         "text",
         "[x](p%28q)",
+        "[[1]](d/a.md)",
+        "![[2]](a.md#h)",
     ),
     *("[x](x.js)", "[[x.js]]", "[[é]]", "[x](r%26amp;s)"),
 )
@@ -115,6 +118,53 @@ def test_a_link_to_what_stayed_from_what_stayed_is_left_alone(space: Space) -> N
     rename = DocumentRename.of(DocumentMoves({}), space.names(), space.rules)
     for source, text in space.texts.items():
         assert rewrite_links(text, source, rename).text == text
+
+
+SOUP = (
+    *("[", "]", "(", ")", "<", ">", "`", "\\", "\n", "\n\n", " ", "!", "&amp;", "%20", "> ", "- "),
+    *(
+        "](",
+        "]: ",
+        "[r]",
+        "[r]: ",
+        "[[",
+        "]]",
+        "|",
+        "#h",
+        "?q",
+        "a",
+        "d/a",
+        "../a",
+        "./b.md",
+        "g h",
+    ),
+    *("m:n", "p(q", "p\\(q", "r&amp;amp;s", "100%25", '<a href="a.md">', "<!--", "```\n", "'t'"),
+    *("[x](d/b)", "[x](<g h>)", "[x](b 'a')", "[x]( \n a)", "[[d/a#h|x]]", "[[a\\|x]]"),
+    *("[[1]](d/a.md)", "![[2]](../a#h)"),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(spaces(), st.lists(st.sampled_from(SOUP), max_size=14).map("".join))
+def test_a_document_that_is_passed_over_has_nothing_to_rewrite(space: Space, soup: str) -> None:
+    rename = DocumentRename.of(space.moves, space.names(), space.rules)
+    for source in space.texts:
+        for text in (soup, f"---\nup: '{soup}'\n---\n", f"{soup}{DEFINITION}"):
+            result = rewrite_links(text, source, rename)
+            if result.edits or result.stranded:
+                assert may_need_rewrite(text, source, rename), (source, text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(spaces(), st.lists(st.sampled_from(WRITTEN), max_size=8))
+def test_a_link_is_rewritten_the_same_whatever_was_rewritten_before(
+    space: Space, links: list[str]
+) -> None:
+    shared = DocumentRename.of(space.moves, space.names(), space.rules)
+    for source in space.texts:
+        for text in (*links, *(f"{it}{DEFINITION}" for it in links)):
+            alone = DocumentRename.of(space.moves, space.names(), space.rules)
+            assert rewrite_links(text, source, shared) == rewrite_links(text, source, alone)
 
 
 ODD_NAMES = ("hello two", "we:ird", "q(z)", "é", "a&b", "100%", "v1", "d/in side", "e/f/deep")

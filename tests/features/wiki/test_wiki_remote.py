@@ -61,7 +61,7 @@ async def test_a_commit_is_pulled_as_a_version_and_a_write_is_pushed_as_a_commit
     assert remote.log("%H %s")[1].startswith(before)
     assert remote.log("%s")[0] == "what B is"
     status = await synced.status()
-    assert (status["state"], status["commit"], status["conflicts"]) == ("ok", before, [])
+    assert (status["state"], status["commit"], status["conflicts"]) == ("ok", remote.tip, [])
     # Nothing to do, nothing done.
     tip = remote.tip
     done = await synced.sync()

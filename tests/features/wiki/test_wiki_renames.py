@@ -137,3 +137,13 @@ async def test_links_that_cannot_follow_are_named(space: Space) -> None:
     assert "2 links cannot name that place and are dead now: in d/x." in done.text
     assert "not UTF-8: l." in done.text
     assert space.read("d/x.md") == "[[a]] [[a|b]] [m](../new%20[1]%20%232.md)\n"
+
+
+async def test_a_citation_in_brackets_follows_a_rename_and_is_no_dead_link(space: Space) -> None:
+    text = "Stated before [[1]](d/b.md#part), and elsewhere [[2]](https://x.example/b.md).\n"
+    space.write({"a.md": text, "d/b.md": "# B\n\n## Part\n"})
+    assert (await space.value("get_dead_links"))["deadLinks"] == []
+    found = await space.value("get_backlinks", docName="d/b")
+    assert [it["source"] for it in found["backlinks"]] == ["a"]
+    await space.value("rename_document", docName="d/b", newDocName="e/c")
+    assert space.read("a.md") == text.replace("d/b.md#", "e/c.md#")

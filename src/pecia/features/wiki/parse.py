@@ -4,7 +4,7 @@ Untrusted YAML and Markdown may take long for their size, and a thread cannot be
 documents are parsed inline: cheaper than a round trip to a worker.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -24,6 +24,7 @@ from pecia.features.wiki.core.metadata import DocumentMetadata, parse_metadata
 from pecia.features.wiki.storage.disk import FileStamp
 from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.compute.pool import compute
+from pecia.kernel.compute.worker import ComputeLimits
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.corpus.catalog.texts import ExtractedText, with_chunks
 from pecia.kernel.errors import PayloadTooLarge, PeciaError, Unavailable
@@ -38,6 +39,8 @@ PARSE_TIMEOUT_S = 30.0
 
 
 ParsedBody: TypeAlias = tuple[ExtractedText, DocumentMetadata | None]
+ParseOne: TypeAlias = Callable[[str, bytes], Awaitable[ParsedBody]]
+"""A document by its path and body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +79,15 @@ async def parse_body(place: SpaceLocation, path: str, body: bytes) -> ParsedBody
 
 @asynccontextmanager
 async def parse_ahead(
-    place: SpaceLocation, bodies: Mapping[str, bytes]
+    place: SpaceLocation, bodies: Mapping[str, bytes], parse: ParseOne
 ) -> AsyncGenerator[AsyncIterable[Mapping[str, ParsedBody]]]:
     """Many documents in batches, parsed and cut while the caller does something else: a rename
-    writes a thousand files meanwhile, and stores one batch while the next is cut."""
+    writes a thousand files meanwhile, and stores one batch while the next is cut. `parse` is for
+    the large ones."""
     send, receive = anyio.create_memory_object_stream[Mapping[str, ParsedBody]](len(bodies))
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks, receive:
-        tasks.start_soon(_parse_batches, place, bodies, send)
+        tasks.start_soon(_parse_batches, place, bodies, parse, send)
         try:
             yield receive
         except Exception as error:  # noqa: BLE001 - raised below: not as a group of this task's
@@ -96,6 +100,7 @@ async def parse_ahead(
 async def _parse_batches(
     place: SpaceLocation,
     bodies: Mapping[str, bytes],
+    parse: ParseOne,
     send: MemoryObjectSendStream[Mapping[str, ParsedBody]],
 ) -> None:
     async with send:
@@ -106,8 +111,22 @@ async def _parse_batches(
             found = await run_sync(_cut_all, {keys[it]: batch[it] for it in keys})
             parsed = {path: found[keys[path]] for path in keys}
             large = {it: body for it, body in batch.items() if it not in keys}
-            parsed |= {it: await parse_body(place, it, body) for it, body in large.items()}
-            await send.send(parsed)
+            await send.send(parsed | await _parse_large(large, parse))
+
+
+async def _parse_large(bodies: Mapping[str, bytes], parse: ParseOne) -> dict[str, ParsedBody]:
+    """By as many workers as one tenant may have: whoever waits for the write waits for all."""
+    found: dict[str, ParsedBody] = {}
+    slots = anyio.CapacityLimiter(ComputeLimits().share)
+
+    async def parse_one(path: str, body: bytes) -> None:
+        async with slots:
+            found[path] = await parse(path, body)
+
+    async with anyio.create_task_group() as tasks:
+        for path, body in bodies.items():
+            tasks.start_soon(parse_one, path, body)
+    return found
 
 
 def _cut_all(bodies: Mapping[str, bytes]) -> dict[str, ParsedBody]:

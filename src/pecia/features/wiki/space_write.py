@@ -30,7 +30,6 @@ from pecia.features.wiki.live.file_swap import MAX_MISSES, record_live_version, 
 from pecia.features.wiki.live.limits import LiveLimits
 from pecia.features.wiki.live.store import CallerLiveRows, LiveRows, SystemLiveRows
 from pecia.features.wiki.parse import (
-    BATCH_DOCUMENTS,
     MAX_WHOLE_BYTES,
     ParsedBody,
     parse_ahead,
@@ -260,9 +259,12 @@ class SpaceWrite:
             return
         root, recovery = self.scope.root, self.scope.wiki.recovery
         moves = [await run_sync(_journal_move, root, it.old, it.new) for it in self._moves]
+        # Documents alone: a journal that somebody made up must not write a Makefile. Other files
+        # are a sync's. Cut off, they are as here or as there, and the next sync finds them so.
         files = [
             JournaledFile(path, await self._read_known(path), digest(body))
             for path, body in self._files.items()
+            if split_extension(path)[1]
         ]
         self.transaction = await recovery.begin(
             self.tx, self.scope.location, prepared, tuple(moves), tuple(files)
@@ -306,13 +308,13 @@ class SpaceWrite:
         bodies = {path: body for path, (body, _) in files.items() if body is not None}
         swaps = [(path, body, files[path][1]) for path, body in bodies.items()]
         documents = {path: body for path, body in bodies.items() if split_extension(path)[1]}
-        if len(documents) <= BATCH_DOCUMENTS:
+        if len(documents) <= 1:
             stamps = await run_sync(disk.replace_many, root, swaps)
             self.written = {path: (stamps[path], body) for path, body in documents.items()}
             await self._put({it: await self._parse(it, body) for it, body in documents.items()})
         else:
             # A rename may rewrite the links of thousands.
-            async with parse_ahead(place, documents) as batches:
+            async with parse_ahead(place, documents, self._parse) as batches:
                 stamps = await run_sync(disk.replace_many, root, swaps)
                 self.written = {path: (stamps[path], body) for path, body in documents.items()}
                 async for parsed in batches:

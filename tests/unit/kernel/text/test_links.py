@@ -41,6 +41,29 @@ def test_an_inline_link(text: str, path: str, anchor: str | None, title: str | N
 
 
 @pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("[[1]](https://x.y/z)", "https://x.y/z"),
+        ("[[11]](/docs/a/)", "/docs/a/"),
+        ("[[2]](b.md 'title')", "b.md"),
+        ("[[3]](#notes)", ""),
+        ("[[4]](<c d.md>)", "c d.md"),
+    ],
+)
+def test_a_citation_in_brackets_is_a_link_to_its_address(text: str, path: str) -> None:
+    link = only(text)
+    assert (link.kind, link.target.path, link.span.of(text)) == (LinkKind.INLINE, path, text)
+    assert link.text == text[1 : text.index("](")]
+
+
+@pytest.mark.parametrize(
+    "text", ["[[a]](draft)", "[[a]] (b.md)", "[[a]](see b.md)", "[[a|x]](b.md)", "[[a#h]](b.md)"]
+)
+def test_a_wiki_link_before_words_in_parentheses_stays_one(text: str) -> None:
+    assert (only(text).kind, only(text).target.path) == (LinkKind.WIKI, "a")
+
+
+@pytest.mark.parametrize(
     ("text", "path", "anchor", "shown"),
     [
         ("[[a]]", "a", None, "a"),

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from pecia.features.wiki.core.metadata import DocumentMetadata, LinkMention, anchor_key
 from pecia.kernel.layered_dict import LayeredDict
-from pecia.kernel.text.links.link import LinkKind
+from pecia.kernel.text.links.link import Link, LinkKind
 from pecia.kernel.text.links.name_index import (
     NameIndex,
     document_keys,
@@ -329,12 +329,19 @@ def _sorted_edges(edges: Iterable[LinkEdge]) -> tuple[LinkEdge, ...]:
 
 def _find_references(name: str, facts: DocumentMetadata, rules: LinkRules) -> frozenset[str]:
     """The keys of everything that the links of a document could mean."""
-    # Equal links are one object, and a document may have very many.
-    mentioned = {id(it.link): it.link for it in (*facts.links, *facts.embeds)}
-    links = (*mentioned.values(), *facts.unused_definitions)
-    paths = {it for link in links for it in candidate_paths(link, name, rules)}
+    # A document may have very many links, to few paths: the anchor does not count here.
+    every = (*(it.link for it in (*facts.links, *facts.embeds)), *facts.unused_definitions)
+    mentioned = {_link_key(it): it for it in every}
+    paths = {it for link in mentioned.values() for it in candidate_paths(link, name, rules)}
     folders = {it for path in paths if has_other_extension(path) for it in _folders_above(path)}
     return reference_keys(paths) | {_below_key(it) for it in folders}
+
+
+def _link_key(link: Link) -> tuple[bool, bool, bool, str]:
+    """A link without its anchor. With a colon in it, that may decide whether it is an address."""
+    to = link.target
+    path = to.address if ":" in to.path else to.path
+    return link.kind is LinkKind.WIKI, link.kind is LinkKind.AUTO, link.embed, path
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -357,13 +364,19 @@ def _resolve_links(
         (*facts.links, *facts.embeds),
         key=lambda it: (it.link.kind is not LinkKind.WIKI, it.link.embed, it.relation is None),
     )
-    # Of several mentions of one link only the first counts; equal links are one object.
+    # Of several mentions of one link only the first counts; equal links are one object. So do those
+    # that differ in the anchor alone, but addresses outside differ by it.
     done: set[int] = set()
+    within: set[tuple[bool, bool, bool, str]] = set()
     for mention in ordered:
-        if id(mention.link) in done:
+        key = _link_key(mention.link)
+        if id(mention.link) in done or key in within:
             continue
         done.add(id(mention.link))
-        for edge in _resolve_mention(name, mention, resolve_link(mention.link, name, names, rules)):
+        meant = resolve_link(mention.link, name, names, rules)
+        if not isinstance(meant, ExternalUrl):
+            within.add(key)
+        for edge in _resolve_mention(name, mention, meant):
             if isinstance(edge, ExternalLink):
                 urls.setdefault(edge.url, edge)
             elif edge.target != name:

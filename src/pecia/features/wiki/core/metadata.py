@@ -135,9 +135,10 @@ def _target_alone(link: Link, known: KnownLinks) -> Link:
 
 def _mention(text: str, link: Link, known: KnownLinks) -> LinkMention:
     start, end = link.span.start, link.span.end
-    line = text[text.rfind("\n", 0, start) + 1 : start]
-    found = _RELATION.fullmatch(line) if link.kind is LinkKind.WIKI and not link.embed else None
-    snippet, relation = extract_snippet(text, start, end), found[1] if found else None
+    snippet, relation = extract_snippet(text, start, end), None
+    if link.kind is LinkKind.WIKI and not link.embed:
+        found = _RELATION.fullmatch(text[text.rfind("\n", 0, start) + 1 : start])
+        relation = found[1] if found else None
     return LinkMention(_target_alone(link, known), snippet, link.text, relation)
 
 

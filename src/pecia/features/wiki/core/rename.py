@@ -7,6 +7,7 @@ from pecia.features.wiki.core.graph import LinkGraph
 from pecia.features.wiki.core.names import FoldedNames, fold_name, require_no_twin
 from pecia.kernel.errors import Conflict, InvalidInput, Json, NotFound
 from pecia.kernel.text.diff.diff import diff_edits
+from pecia.kernel.text.links.candidates import may_need_rewrite
 from pecia.kernel.text.links.name_index import NameIndex, folder_of
 from pecia.kernel.text.links.resolver import WIKI_RULES, LinkRules
 from pecia.kernel.text.links.rewrite import (
@@ -118,6 +119,8 @@ def plan_rewrites(
     rename = DocumentRename.of(renaming.moves, names, rules, is_place)
     found: list[LinkRewrite] = []
     for name, text in texts:
+        if not may_need_rewrite(text, name, rename):
+            continue
         done: RewrittenDocument = rewrite_links(text, name, rename)
         if done.edits or done.stranded:
             found.append(LinkRewrite(name, text, done.text, len(done.edits), len(done.stranded)))

@@ -46,6 +46,14 @@ class OutgoingCommit:
 
 
 @dataclass(frozen=True, slots=True)
+class PushedFiles:
+    """`tip` is the branch's last commit from then on."""
+
+    tip: str | None
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
 class Pusher:
     """For one run."""
 
@@ -69,13 +77,13 @@ class Pusher:
         tree: RemoteTree | None,
         wanted: Sequence[str],
         skipped: dict[str, str],
-    ) -> int | None:
-        """Push these files. How many were pushed; None where the branch moved on meanwhile."""
+    ) -> PushedFiles | None:
+        """Push these files. None where the branch moved on meanwhile."""
         found = await run_sync(read_stable, self.paths, wanted)
         changes = self._select_free(found, tree, skipped)
         last = await self._commit(tip, changes)
         if last is None:
-            return 0
+            return PushedFiles(tip, 0)
         async with self.wiki.store.system() as tx:
             rows = RemoteRows(tx, self.run)
             await rows.hold()
@@ -83,7 +91,7 @@ class Pusher:
         if not await self.copy.push(tip, last):
             return None
         await self._promote(last, tip)
-        return len(changes)
+        return PushedFiles(last, len(changes))
 
     async def _promote(self, commit: str, parent: str | None) -> None:
         changed = await self.copy.diff(parent, commit)

@@ -162,8 +162,10 @@ class _Round:
             return True
         await progress(0, len(wanted), "pushing")
         pushed = await pusher.push(tip, tree, wanted, skipped)
-        self.done.pushed += pushed or 0
-        return pushed is not None
+        if pushed is None:
+            return False
+        self.done.tip, self.done.pushed = pushed.tip, self.done.pushed + pushed.files
+        return True
 
     async def _load_unflushed(self) -> set[str]:
         """Live documents whose files lack edits, perhaps those that were just pulled."""

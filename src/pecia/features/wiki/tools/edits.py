@@ -1,6 +1,7 @@
 """Writing: create, replace, edit and delete documents."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from anyio.to_thread import run_sync
 
@@ -25,6 +26,7 @@ from pecia.features.wiki.core.text.section import find_section, write_section
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
 from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_space_write
 from pecia.features.wiki.storage import disk
+from pecia.features.wiki.storage.obstacle import require_folders, require_plain_file
 from pecia.features.wiki.storage.scan import load_ignore_rules
 from pecia.features.wiki.suggestion.policy import WriteTarget, choose_target, require_direct
 from pecia.features.wiki.suggestion.propose import AddedSuggestion, add_suggestion
@@ -50,6 +52,7 @@ from pecia.kernel.errors import (
     Unprocessable,
 )
 from pecia.kernel.identity.caller import Scope
+from pecia.kernel.text.links.name_index import folder_of
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 
@@ -214,9 +217,16 @@ async def find_target(
     require_no_twin(name, twin, field="docName", existing=twin)
     path = require_free_path(opened, name, "docName", extension or ".md")
     target = await choose_target(writer, path, asked=suggest)
-    # One created meanwhile, or not visible to this caller before, is written to all the same.
-    there = [it for it in EXTENSIONS if disk.exists(opened.root, name + it)]
-    return (name + there[0] if there else path), target
+    return await run_sync(_new_path, opened.root, name, path), target
+
+
+def _new_path(root: Path, name: str, path: str) -> str:
+    """One created meanwhile, or not visible to this caller before, is written to all the same."""
+    require_folders(root, folder_of(name), "docName")
+    there = [it for it in EXTENSIONS if disk.exists(root, name + it)]
+    path = name + there[0] if there else path
+    require_plain_file(root, path, "docName")
+    return path
 
 
 async def write_or_suggest(

@@ -27,6 +27,7 @@ FEATURE = "admin"
 DEFAULT_INTERVAL_S = 300
 MAX_CONFLICTS = 100
 NO_REMOTE = "pecia space remote NAME URL sets one"
+SYNC_HINT = "it is queued; pecia space status {name} shows how it went"
 NO_EFFECT = (
     "autoSync.enabled is true in .pecia/config.yml, but the space has no git remote, so nothing is "
     "synced: pecia space remote {name} URL"
@@ -108,6 +109,7 @@ class RemoteOut(Output):
 class SyncQueuedOut(Output):
     space: str
     job: int
+    hint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ class RemoteTools:
         return await self._load(call, ask.name)
 
     async def sync_space(self, call: Call, ask: SyncSpace) -> SyncQueuedOut:
-        """Sync a space with its remote now, as a job."""
+        """Queue a sync of a space with its remote, which begins at once: a job. The answer does not
+        wait for it; space_remote_status shows how it went."""
         async with self.wiki.store.writing(call.caller, call.trace) as tx:
             await _require_admin(tx)
             row = await _find_space(tx, ask.name)
@@ -189,7 +192,8 @@ class RemoteTools:
             if ask.allow_deletions:
                 await tx.execute(SQL["allow_deletions"], **where)
             number = await defer(tx, self.job, SyncArguments(source_id=row["source_id"]))
-        return SyncQueuedOut(space=ask.name, job=number)
+        hint = SYNC_HINT.format(name=ask.name)
+        return SyncQueuedOut(space=ask.name, job=number, hint=hint)
 
     async def _load(self, call: Call, name: str) -> RemoteOut:
         async with self.wiki.store.reading(call.caller) as tx:

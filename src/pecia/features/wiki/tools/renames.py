@@ -35,6 +35,7 @@ from pecia.features.wiki.core.summary import EditSummary, parse_summary
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
 from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_rename_write
 from pecia.features.wiki.storage import disk
+from pecia.features.wiki.storage.obstacle import require_folders
 from pecia.features.wiki.suggestion.policy import is_held, require_direct
 from pecia.features.wiki.tools.config import write_config_patch
 from pecia.features.wiki.tools.documents import FEATURE
@@ -51,6 +52,7 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.layered_dict import LayeredDict
+from pecia.kernel.text.links.name_index import folder_of
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 
@@ -113,6 +115,8 @@ class RenameTools:
         summary = parse_summary(ask.summary)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         is_seen = opened.space.is_whole or opened.has_place(old)
+        if is_seen:
+            await run_sync(require_folders, opened.root, old, "fromFolder")
         if not is_seen or not await run_sync(disk.is_folder, opened.root, old):
             raise NotFound(f"no folder {old!r}", field="fromFolder")
         async with begin_rename_write(opened) as writer:
@@ -298,13 +302,17 @@ async def _require_open(
         require_direct(opened, now[old].path, "renaming it")
         require_direct(opened, path, "a rename to there", MOVE_HINT)
         require_free_path(opened, renaming.documents[old], "newDocName")
-        if not renaming.folder and await run_sync(disk.exists, opened.root, path):
+        if renaming.folder:
+            continue
+        await run_sync(require_folders, opened.root, folder_of(path), "newDocName")
+        if await run_sync(disk.exists, opened.root, path):
             raise Conflict(
                 "a file of that name exists already",
                 colliding=[{"existing": path, "incoming": now[old].path, "to": path}],
             )
     if renaming.folder:
         old, new = renaming.folder
+        await run_sync(require_folders, opened.root, folder_of(new), "toFolder")
         if await run_sync(disk.exists, opened.root, new):
             raise Conflict(
                 f"{new!r} exists already",

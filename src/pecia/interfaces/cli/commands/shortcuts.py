@@ -75,7 +75,9 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
         "Sync a space with a git repository: --mode pull or pull_and_push.",
         ("name", "url"),
     ),
-    ToolShortcut("space sync", "admin.sync_space", "Sync a space with its remote now.", ("name",)),
+    ToolShortcut(
+        "space sync", "admin.sync_space", "Queue a sync of a space with its remote.", ("name",)
+    ),
     ToolShortcut(
         "space status",
         "admin.space_remote_status",

@@ -20,7 +20,7 @@ MAX_TEXT_CHARS = 300
 
 def find_html_links(text: str, blocks: list[MarkdownBlock]) -> list[Link]:
     """The links of tags outside of code and comments, in the order in which they start."""
-    if not _MAY_LINK.search(text):
+    if not may_have_html_links(text):
         return []
     return [
         link
@@ -29,6 +29,11 @@ def find_html_links(text: str, blocks: list[MarkdownBlock]) -> list[Link]:
         for tag in find_open_tags(text, block.span)
         for link in _links(text, tag, block.span.end)
     ]
+
+
+def may_have_html_links(text: str) -> bool:
+    """Whether there is any tag that may hold a link, in code perhaps."""
+    return bool(_MAY_LINK.search(text))
 
 
 def write_html_path(text: str, link: Link, path: str) -> str:

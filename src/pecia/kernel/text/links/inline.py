@@ -140,7 +140,8 @@ class _Paragraph:
     def _open_bracket(self, at: int, after: int) -> int:
         # An escaped exclamation mark has been passed already.
         image = at > after and self.text[at - 1] == "!"
-        if wiki := _WIKI.match(self.text, at, self.end):
+        wiki = _WIKI.match(self.text, at, self.end)
+        if wiki and not self._is_citation(wiki):
             link = _wiki_link(self.text, wiki, image)
             if link:
                 self.links.append(link)
@@ -150,6 +151,16 @@ class _Paragraph:
             self.dead = 0
         self.open.append(_Bracket(at, image))
         return at + 1
+
+    def _is_citation(self, wiki: re.Match[str]) -> bool:
+        """Whether it is the text of a link, as in `[[1]](https://example.org)`. Its address is told
+        from words in parentheses by what a name in a sentence has not."""
+        if wiki[2] is not None or wiki[3] is not None:
+            return False
+        if not self.text.startswith("(", wiki.end()):
+            return False
+        found = match_resource(self.text, wiki.end() + 1, self.end)
+        return bool(found and _ADDRESS_MARK.search(found.target.address))
 
     def _close_bracket(self, at: int) -> int:
         if not self.open:
@@ -230,6 +241,7 @@ _MAX_LABEL_CHARS = 999
 _LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){0,999}+)\]", re.DOTALL)
 _PLAIN_LABEL = re.compile(r"(?:[^\[\]\\]|\\.)*+", re.DOTALL)
 _WIKI = re.compile(r"\[\[([^\[\]|#\r\n]*+)(#[^\[\]|\r\n]*+)?(?:\|([^\[\]\r\n]*+))?\]\]")
+_ADDRESS_MARK = re.compile(r"[/.:#]")
 _AUTOLINK = re.compile(
     r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\x00-\x20<>]*+|[\w.!#$%&'*+/=?^`{|}~-]++@[\w.-]++)>"
 )

@@ -1,7 +1,11 @@
-"""A link as it is written: its kind, its places and what it says. No opinion on what it means."""
+"""A link as it is written: its kind, its places and what it says. No opinion on what it means.
 
-from dataclasses import dataclass
+Named tuples: a document has a hundred thousand links, and a frozen dataclass takes three times as
+long to make.
+"""
+
 from enum import StrEnum
+from typing import NamedTuple
 
 from pecia.kernel.text.span import Span
 
@@ -14,8 +18,7 @@ class LinkKind(StrEnum):
     HTML = "html"
 
 
-@dataclass(frozen=True, slots=True)
-class LinkTarget:
+class LinkTarget(NamedTuple):
     """Where a link leads, as its writer put it, Markdown's escapes undone and percent signs not.
 
     `tail` is what follows the path: query and fragment. `path_span` is what to rewrite.
@@ -32,8 +35,7 @@ class LinkTarget:
         return self.path + self.tail
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """`embed` is an image or a `![[file]]`. A reference's target lies in its definition, and the
     span of an HTML link is its opening tag."""
 
@@ -45,8 +47,7 @@ class Link:
     title: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LinkDefinition:
+class LinkDefinition(NamedTuple):
     """A line `[label]: target "title"`."""
 
     label: str

@@ -7,7 +7,7 @@ by their base names and stay as they are.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pecia.kernel.text.links.extract import (
@@ -54,14 +54,45 @@ class DocumentMoves:
         return path
 
 
-class LinkSpelling(NamedTuple):
-    """All that decides where a link must lead after a rename."""
+class LinkWording(NamedTuple):
+    """All of a link in a document of a known folder that decides where it must lead after a rename.
 
-    kind: str
+    `address` is empty where the path has no colon: what follows the path then says nothing of it.
+    """
+
+    is_wiki: bool
     path: str
     address: str
-    folder: str
-    new_folder: str
+
+    @classmethod
+    def of(cls, link: Link) -> "LinkWording":
+        path = link.target.path
+        return cls(link.kind is LinkKind.WIKI, path, link.target.address if ":" in path else "")
+
+
+class WrittenPath(NamedTuple):
+    """All that decides how the new path is written: how the old one is, and where it stands. `tail`
+    is empty where the new path has no colon, as in `LinkWording`."""
+
+    wording: LinkWording
+    raw: str
+    tail: str
+    lead: str
+    is_html: bool
+    is_in_frontmatter: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLinks:
+    """Links in documents that move from one folder to another, as far as it was asked: documents of
+    a folder write the same links again and again."""
+
+    targets: dict[LinkWording, str | None] = field(default_factory=dict[LinkWording, str | None])
+    """Where they must lead; None where they stay as they are."""
+    paths: dict[WrittenPath, str | None] = field(default_factory=dict[WrittenPath, str | None])
+    """What is written; None where no spelling leads there."""
+    destinations: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Whether what stands where a destination may stand must be rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +109,10 @@ class DocumentRename:
     after: NameIndex
     rules: LinkRules
     is_place: Callable[[str], bool]
-    targets: dict[LinkSpelling, str | None] = field(default_factory=dict[LinkSpelling, str | None])
-    """Where links must lead, by how they are written, as far as it was asked: documents of a folder
-    write the same links again and again."""
+    judged: dict[tuple[str, str], JudgedLinks] = field(
+        default_factory=dict[tuple[str, str], JudgedLinks]
+    )
+    """By the folders before and after."""
 
     @classmethod
     def of(
@@ -93,6 +125,11 @@ class DocumentRename:
         arriving = {new: names.labels(old) for old, new in moves.documents.items()}
         after = names.with_changes(remove=moves.documents, add=arriving)
         return cls(moves, names, after, rules, is_place)
+
+    def judged_from(self, source: str) -> JudgedLinks:
+        """What is known of links in this document's folder."""
+        key = (folder_of(source), folder_of(self.moves.of(source)))
+        return self.judged.setdefault(key, JudgedLinks())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +146,16 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
     edits: dict[int, Edit] = {}
     stranded: list[Link] = []
     body_start = find_body_start(text)
-    folder, new_folder = folder_of(source), folder_of(rename.moves.of(source))
+    judged = rename.judged_from(source)
     for link in _links_and_definitions(text, body_start, rename.rules):
-        site = _Site(text, link, source, rename, link.span.end <= body_start)
-        target = link.target
-        key = LinkSpelling(link.kind, target.path, target.address, folder, new_folder)
-        if key not in rename.targets:
-            rename.targets[key] = site.new_target()
-        wanted = rename.targets[key]
+        wanted = find_new_target(link, source, rename, judged)
         if wanted is None:
             continue
-        path = site.spelling(wanted)
+        site = _Site(text, link, source, rename, link.span.end <= body_start)
+        written = site.written_path(wanted)
+        if written not in judged.paths:
+            judged.paths[written] = site.spelling(wanted)
+        path = judged.paths[written]
         if path is None:
             stranded.append(link)
         else:
@@ -127,6 +163,18 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
             edits[link.target.path_span.start] = Edit(link.target.path_span, path)
     changes = tuple(edits.values())
     return RewrittenDocument(apply_edits(text, changes), changes, tuple(stranded))
+
+
+def find_new_target(
+    link: Link, source: str, rename: DocumentRename, judged: JudgedLinks
+) -> str | None:
+    """Where the link must lead from now on, or None when it may stay as it is."""
+    if link.kind is LinkKind.AUTO:
+        return None
+    wording = LinkWording.of(link)
+    if wording not in judged.targets:
+        judged.targets[wording] = _Site("", link, source, rename).new_target()
+    return judged.targets[wording]
 
 
 def _links_and_definitions(text: str, body_start: int, rules: LinkRules) -> list[Link]:
@@ -146,7 +194,7 @@ class _Site:
     link: Link
     source: str
     rename: DocumentRename
-    is_in_frontmatter: bool
+    is_in_frontmatter: bool = False
 
     def new_target(self) -> str | None:
         """Where the link must lead from now on, or None when it may stay as it is."""
@@ -173,6 +221,18 @@ class _Site:
             if written and _place(self._resolve(self._with_path(written))) == wanted:
                 return written
         return None
+
+    def written_path(self, wanted: str) -> WrittenPath:
+        to = self.link.target
+        return WrittenPath(
+            LinkWording.of(self.link),
+            to.path_span.of(self.text),
+            to.tail if ":" in wanted else "",
+            # This tells `<x>` from `x`, and the quotes of an attribute.
+            self.text[to.span.start - 1 : to.span.start],
+            self.link.kind is LinkKind.HTML,
+            self.is_in_frontmatter,
+        )
 
     @property
     def _is_wiki(self) -> bool:
@@ -252,7 +312,7 @@ class _Site:
 
     def _with_path(self, written: str) -> Link:
         path = written if self._is_wiki else unescape(written)
-        return replace(self.link, target=replace(self.link.target, path=path))
+        return self.link._replace(target=self.link.target._replace(path=path))
 
 
 def _place(resolution: LinkResolution) -> str | None:

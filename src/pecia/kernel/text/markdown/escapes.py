@@ -14,6 +14,9 @@ def unescape(source: str) -> str:
 
 def path_length(destination: str) -> int:
     """How much of a destination comes before its query or fragment."""
+    if "\\" not in destination and "&" not in destination:
+        cut = _PLAIN_CUT.search(destination)
+        return cut.start() if cut else len(destination)
     for part in _CUT.finditer(destination):
         if _unescape_part(part) in ("#", "?"):
             return part.start()
@@ -68,6 +71,7 @@ def _unescape_part(part: re.Match[str]) -> str:
 _ENTITY = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _PUNCTUATION = r"[!-/:-@\[-`{-~]"
 _ESCAPE = re.compile(rf"\\{_PUNCTUATION}|{_ENTITY}")
+_PLAIN_CUT = re.compile(r"[#?]")
 _CUT = re.compile(rf"\\{_PUNCTUATION}|{_ENTITY}|[#?]")
 # A backtick could begin code, a pipe the next cell of a table, an ampersand an entity.
 _UNSAFE_ANGLED = re.compile(rf"[\x00-\x1f\x7f<>\\%#?`|]|&(?={_ENTITY[1:]})")
