@@ -259,3 +259,45 @@ async def test_whether_an_answer_is_unlikely_does_not_depend_on_how_many_hits_ar
 ) -> None:
     said = {(await workshop.search(query, limit=it))["unlikely"] for it in (1, 3, 5, 20, 50)}
     assert len(said) == 1
+
+
+def handbook(clinic: str) -> str:
+    """Pages with the words of a question, and one that answers it in others."""
+    pages = [f"Handbook of the {clinic} clinic"]
+    for number in range(150):
+        pages.append(
+            f"Stationery {number}\n\nLabels for drawer {number} are printed in blue, with the "
+            "words sick, child and treats in capitals, on paper of the thickest kind."
+        )
+    pages.insert(25, "Duties\n\nThe physician examines the ailing youngsters every morning.")
+    return "\f".join(pages)
+
+
+async def test_a_page_of_a_named_file_is_found_by_meaning_too(lake: Lake) -> None:
+    lake.write(
+        {
+            f"{name}_clinic_handbook.txt": handbook(name)
+            for name in ("Westbrook", "Alderley", "Quinton")
+        }
+    )
+    # Nearer than any page of it.
+    lake.write({f"notes/{n}.md": f"A doctor treats a sick child, ward {n}." for n in range(30)})
+    await lake.crawl()
+    await embed(lake.house)
+    question = "Who treats a sick child, by the Westbrook clinic handbook?"
+    found = await lake.search(question, limit=20, explain=True)
+    assert found["degraded"] == []
+    places = [(it["key"], it["page_no"]) for it in found["hits"]]
+    assert ("Westbrook_clinic_handbook.txt", 26) in places[:8]
+    assert len({*places}) == len(places)
+    ranks = [it["rank"] for it in found["hits"]]
+    assert ranks == sorted(ranks, reverse=True)
+    for it in found["hits"]:
+        assert sum(it["explain"]["parts"].values()) == pytest.approx(it["explain"]["score"])
+    # What words find comes first as before, and pages go on where the last ended.
+    lexical = (await lake.search(question, mode="lexical", limit=20))["hits"]
+    assert (lexical[0]["key"], places[0][0]) == ("Westbrook_clinic_handbook.txt",) * 2
+    first = await lake.search(question, limit=7)
+    rest = await lake.search(question, limit=13, cursor=first["next_cursor"])
+    paged = [(it["key"], it["page_no"]) for it in (*first["hits"], *rest["hits"])]
+    assert paged == places

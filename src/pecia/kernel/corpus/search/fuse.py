@@ -45,13 +45,15 @@ class CandidatePool:
     """Chunks with their lexical scores and what the file of each adds.
 
     The best hit of each file of `close` comes among the first hits. `unnamed` are best hits of
-    files that the query does not name: they are always read.
+    files that the query does not name: they are always read. `nearest` are chunks of `close` files
+    with their cosines, nearest first: what says it in other words. They are not fused.
     """
 
     scores: Mapping[int, float]
     by_file: Mapping[int, float] = field(default_factory=dict[int, float])
     close: tuple[int, ...] = ()
     unnamed: tuple[int, ...] = ()
+    nearest: Mapping[int, float] = field(default_factory=dict[int, float])
 
     def top(self, fused: Sequence[FusedHit], depth: int) -> list[FusedHit]:
         """The first `depth`, in order, with those that are always read."""

@@ -34,6 +34,9 @@ CLEAR_NAME_SCORE = 2.0
 # Files nearly as good as the best: this many keep a hit among the first.
 CLOSE_RATIO = 0.8
 MAX_CLOSE_FILES = 4
+# Chunks of close files that are nearest in meaning, and how many chunks are compared for them.
+MAX_NEAREST_INSIDE = 12
+MAX_COMPARED_CHUNKS = 20_000
 # A word that a name only begins with, as `blue` does `blueharbor`, says less than the whole.
 _PREFIX_MATCH_SCORE = 0.7
 _MIN_PREFIX_CHARS = 3

@@ -45,6 +45,9 @@ DUPLICATE_FACTOR = 0.3
 # Where files that were asked for all have a hit: as many as agents are shown.
 FIRST_PAGE_HITS = 8
 
+# Of these places, so many are for what is nearest in meaning in a file that the query names.
+NEAREST_PLACES = 3
+
 # Of so many hits in a row as a page has, at most this many are of one file, while others have any
 # and the query does not name it.
 MAX_PAGE_SHARE = 4
@@ -143,6 +146,44 @@ def diversify(
         # Who comes instead is after those that were looked at.
         order = _spread_files(_sort_by_worth(ranked, _decayed_scores(ranked, readings, None)))
     return _promote_close_files(order, close)
+
+
+def promote_nearest(
+    order: Sequence[RankedHit],
+    nearest: Mapping[int, float],
+    readings: Mapping[int, CandidateText],
+    kept: Collection[int] = (),
+) -> list[RankedHit]:
+    """The same, and three of the first places for what is nearest, each place of a file once: words
+    find most pages of a named file, but not one that says it in others. Those `kept` stay first.
+    """
+    first = order[:FIRST_PAGE_HITS]
+    promised = [it for it in first[-NEAREST_PLACES:] if it.id in kept]
+    above = [it for it in first if it not in promised][
+        : FIRST_PAGE_HITS - NEAREST_PLACES - len(promised)
+    ]
+    if not above:
+        return [*order]
+    ranked = {it.id: it for it in order}
+    shown = {place for it in (*above, *promised) for place in _places(readings[it.id])}
+    added: dict[int, RankedHit] = {}
+    for id_, cosine in nearest.items():
+        reading = readings.get(id_)
+        if len(added) == NEAREST_PLACES:
+            break
+        is_above = any(it.id == id_ for it in (*above, *promised))
+        if reading is None or is_above or not shown.isdisjoint(_places(reading)):
+            continue
+        shown |= _places(reading)
+        # Its score is what the file's name gives: it was not fused.
+        score = above[-1].score
+        fused = FusedHit(id_, score, 0.0, cosine=cosine, file=score)
+        added[id_] = ranked.get(id_) or RankedHit(id_, reading.file, score, fused)
+    if not added:
+        return [*order]
+    leading = [*above, *added.values(), *promised]
+    ids = {it.id for it in leading}
+    return [*leading, *(it for it in order if it.id not in ids)]
 
 
 def rank_unread(fused: Sequence[FusedHit], above: Sequence[RankedHit]) -> Iterator[RankedHit]:

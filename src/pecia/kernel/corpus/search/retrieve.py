@@ -8,6 +8,7 @@ stale visible set are discarded.
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import anyio
@@ -29,6 +30,8 @@ from pecia.kernel.corpus.search.hydrate import ChunkReader
 from pecia.kernel.corpus.search.named_files import (
     HITS_PER_FILE,
     LONG_FILE_CHUNKS,
+    MAX_COMPARED_CHUNKS,
+    MAX_NEAREST_INSIDE,
     FileCandidate,
     detect_named_files,
 )
@@ -411,7 +414,17 @@ class Retrieval:
             self.caller.tenant_id,
             lambda index: index.search_groups(named.query, groups, max_hits, visible),
         )
-        return merge_pools(hits, inside, named)
+        nearest = await self._find_nearest_inside([found.files[it] for it in named.close])
+        return replace(merge_pools(hits, inside, named), nearest=nearest)
+
+    async def _find_nearest_inside(self, files: Sequence[VisibleFile]) -> dict[int, float]:
+        """The chunks of these files that are nearest in meaning; of none that are too long."""
+        vector, query = self._query_vector(), self.plan.query
+        ends = accumulate(it.chunks for it in files)
+        ids = [it.id for it, end in zip(files, ends, strict=True) if end <= MAX_COMPARED_CHUNKS]
+        if vector is None or not ids or query.phrases or query.titles:
+            return {}
+        return await knn.find_nearest_inside(self.tx, ids, *vector, MAX_NEAREST_INSIDE)
 
     async def _load_pool_cosines(self, pool: CandidatePool) -> dict[int, float]:
         """The cosines of all candidates. Loaded already, except for hits inside named files."""

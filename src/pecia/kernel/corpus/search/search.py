@@ -49,6 +49,7 @@ from pecia.kernel.corpus.search.rerank import (
     assign_ranks,
     diversify,
     keep_fused_order,
+    promote_nearest,
     rank_lexical_tail,
     rank_unread,
     rerank,
@@ -208,7 +209,7 @@ class Corpus:
         return MatchEstimator(
             plan.query,
             terms.rarity,
-            found.cosines if weight >= SEMANTIC_WEIGHT else NO_SCORES,
+            {**found.cosines, **found.pool.nearest} if weight >= SEMANTIC_WEIGHT else NO_SCORES,
             detect_text_language(plan.ask.query) if is_polyglot else None,
         )
 
@@ -248,7 +249,8 @@ class Corpus:
         """A warning where hits were ranked without a vector, or may be missing for want of one."""
         if not found.is_hybrid or self.embedder is None or not found.visible.chunks:
             return None
-        lacking = [it.passage for it in hits if it.passage.id not in found.cosines]
+        embedded = {*found.cosines, *found.pool.nearest}
+        lacking = [it.passage for it in hits if it.passage.id not in embedded]
         if lacking:
             is_short = await knn.are_embedded(tx, {it.source_id for it in lacking})
             where = f"for {len(lacking)} of {len(hits)} hits"
@@ -292,7 +294,8 @@ async def _read_texts(
 ) -> dict[int, CandidateText]:
     """The texts of the best candidates, as far as the caller may see them."""
     chosen = found.pool.top(fused, RERANK_DEPTH)
-    return _candidate_texts(plan, await chunks.read([it.id for it in chosen]))
+    ids = dict.fromkeys([*(it.id for it in chosen), *found.pool.nearest])
+    return _candidate_texts(plan, await chunks.read([*ids]))
 
 
 def _rank(
@@ -317,9 +320,11 @@ def _rank(
     else:
         ranked = rerank_lexical(chosen, texts, matches)
     diverse = diversify(ranked, texts, found.pool.close, plan.end)
+    if plan.ask.rerank:
+        diverse = promote_nearest(diverse, found.pool.nearest, texts, found.pool.unnamed)
     if len(diverse) > plan.end:
         return diverse
-    read = {it.id for it in chosen}
+    read = {it.id for it in (*chosen, *diverse)}
     return [*diverse, *rank_unread([it for it in fused if it.id not in read], ranked)]
 
 

@@ -94,6 +94,16 @@ async def load_cosines(
     return dict(await tx.fetch_mapped(_pair, SQL["cosines"], ids=array_literal(ids), **of))
 
 
+async def find_nearest_inside(
+    tx: Transaction, files: Sequence[int], query: QueryVector, model: str, k: int
+) -> dict[ChunkId, float]:
+    """The nearest chunks of these files, those that are visible, with their cosines, nearest first.
+    Every chunk is looked at."""
+    of = {"query": vector_literal(query), "dims": len(query), "model": model, "most": k}
+    ids = array_literal(files)
+    return dict(await tx.fetch_mapped(_pair, SQL["nearest_inside"], files=ids, **of))
+
+
 async def load_candidates(
     tx: Transaction, found: Sequence[tuple[ChunkId, int]], query: QueryVector, model: str
 ) -> list["VectorCandidate"]:

@@ -29,6 +29,14 @@ SELECT EXISTS (SELECT 1 FROM kernel.source WHERE tenant_id = (SELECT kernel.tena
 SELECT chunk_id, 1 - (embedding OPERATOR(public.<=>) %(query)s::public.halfvec) AS cosine FROM kernel.vector
  WHERE tenant_id = (SELECT kernel.tenant()) AND model = %(model)s AND chunk_id = ANY (%(ids)s::bigint[]) AND dims = %(dims)s;
 
+-- name: nearest_inside
+-- Not by the index over all vectors: its nearest are of other files.
+WITH inside AS MATERIALIZED (
+    SELECT v.chunk_id, v.embedding OPERATOR(public.<=>) %(query)s::public.halfvec AS distance FROM kernel.vector v
+     WHERE v.tenant_id = (SELECT kernel.tenant()) AND v.file_id = ANY (%(files)s::bigint[]) AND v.model = %(model)s
+       AND v.dims = %(dims)s)
+SELECT chunk_id, 1 - distance AS cosine FROM inside ORDER BY distance, chunk_id LIMIT %(most)s;
+
 -- name: candidates
 -- Chunks of files the caller may see, the names of those, and each cosine; NULL without a vector.
 SELECT a.chunk_id, 1 - (v.embedding OPERATOR(public.<=>) %(query)s::public.halfvec) AS cosine,

@@ -15,6 +15,7 @@ from pecia.kernel.corpus.search.rerank import (
     RankedHit,
     diversify,
     keep_fused_order,
+    promote_nearest,
     rerank,
 )
 
@@ -285,3 +286,24 @@ def test_a_text_in_the_language_of_the_query_is_measured_by_its_own_words() -> N
     assert rerank_one("password of a database", "de").evidence.coverage == 0
     # Of a language without a stemmer, nothing says that it is not English.
     assert rerank_one("passwort datenbank", "").evidence.coverage == 1
+
+
+def test_what_is_nearest_takes_the_last_of_the_first_places_each_page_once() -> None:
+    order = [RankedHit(it, "f", 1 - it / 100, FusedHit(it, 1 - it / 100, 1.0)) for it in range(12)]
+    readings = {it: CandidateText("f", f"text {it}", page=it) for it in range(12)}
+    # Of page 0, which is shown; new; of the same page as that; known already; not readable; new.
+    near = {
+        20: CandidateText("f", "a", page=0),
+        21: CandidateText("f", "b", page=30),
+        22: CandidateText("f", "c", page=30),
+        7: readings[7],
+        24: CandidateText("f", "d", page=31),
+    }
+    cosines = dict.fromkeys([20, 21, 22, 7, 23, 24], 0.9)
+    found = promote_nearest(order, cosines, {**readings, **near})
+    assert [it.id for it in found] == [0, 1, 2, 3, 4, 21, 7, 24, 5, 6, 8, 9, 10, 11]
+    # What has a promised place among the first keeps it.
+    kept = promote_nearest(order, cosines, {**readings, **near}, [6])
+    assert [it.id for it in kept] == [0, 1, 2, 3, 21, 7, 24, 6, 4, 5, 8, 9, 10, 11]
+    assert promote_nearest(order, {}, readings) == order
+    assert promote_nearest([], cosines, near) == []
