@@ -20,7 +20,7 @@ from tests.interfaces.tenant_contents import count_rows, open_filled, search, te
 from tests.interfaces.tenant_server import Pecia, bearing
 from tests.interfaces.test_cli_commands import external
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(240)]
 
 BLOCKED = """SELECT count(*) FROM pg_stat_activity
               WHERE wait_event_type = 'Lock' AND query LIKE %s"""

@@ -49,10 +49,10 @@ from pecia.kernel.store.cluster import ClusterOptions, DatabaseLogins, open_clus
 from pecia.kernel.store.listen import listen
 from pecia.kernel.store.migrate import KERNEL_SCHEMA, SchemaPart, migrate
 from pecia.kernel.store.store import PoolSize, Store
-from pecia.kernel.tool.cache import forget_tools
 from pecia.kernel.tool.confirmation import Confirmations
 from pecia.kernel.tool.dynamic_tools import NO_DYNAMIC_TOOLS, DynamicToolList
 from pecia.kernel.tool.model import AnyTool, ToolResult
+from pecia.kernel.tool.validate import forget_tools
 from pecia.kernel.tool.view import ToolView, combine_tools
 
 if TYPE_CHECKING:

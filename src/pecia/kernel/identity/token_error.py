@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from pecia.kernel.errors import AuthRequired
 
 TENANT_SUSPENDED = "this tenant is suspended"
-NEW_TOKEN_HINT = "Make another: pecia token make LABEL, or ask an administrator of your tenant."
+NEW_TOKEN_HINT = (
+    "Make another, or ask an administrator of your tenant: pecia token make LABEL. A command takes "
+    "it from PECIA_TOKEN."
+)
 REFUSAL_HINTS: Mapping[str, str] = {
     "this token was revoked": NEW_TOKEN_HINT,
     "this token has expired": NEW_TOKEN_HINT,

@@ -16,9 +16,8 @@ from typing import Any, TypeAlias
 
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.on_demand import OnDemand
-from pecia.kernel.tool.cache import cached_per_tool
 from pecia.kernel.tool.model import AnyTool, DeferredTool, Tool, ToolGroup
-from pecia.kernel.tool.validate import secret_fields
+from pecia.kernel.tool.validate import cached_per_tool, secret_fields
 
 FILE = "recorded.json"
 

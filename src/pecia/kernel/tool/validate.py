@@ -4,8 +4,9 @@ Also which arguments the audit log keeps: those not declared secret.
 """
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -14,15 +15,17 @@ from pecia.kernel.errors import InvalidInput, Json
 from pecia.kernel.redaction.url import redact_url
 from pecia.kernel.store.audit.record import MAX_DEPTH, is_too_deep
 from pecia.kernel.tool.argument_errors import argument_error, schema_error, unserializable_error
-from pecia.kernel.tool.cache import cached_per_tool
 from pecia.kernel.tool.integers import coerce_integers
 from pecia.kernel.tool.model import AnyTool, DeferredTool, ForeignTool, TextOutput, Tool
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
-# Upstream tools come and go: what is compiled for them must not be kept for ever.
+T = TypeVar("T")
+R = TypeVar("R")
 
+# Upstream tools come and go: what is compiled for them must not be kept for ever.
+MAX_CACHED_TOOLS = 4096
 HIDDEN = "•••"
 URL_WITH_SECRETS = "url_with_secrets"
 """Marks an argument in the JSON Schema: the audit log keeps the URL without its keys."""
@@ -30,6 +33,20 @@ URL_WITH_SECRETS = "url_with_secrets"
 _SECRET = re.compile(
     r"pass(word|phrase|wd)|secret|token|api[_-]?key|credential|private[_-]?key|authorization", re.I
 )
+_clear_caches: list[Callable[[], None]] = []
+
+
+def cached_per_tool(function: Callable[[T], R]) -> Callable[[T], R]:
+    """The function, its results kept by tool, which keeps the tool and all that it refers to."""
+    cached: Any = lru_cache(MAX_CACHED_TOOLS)(function)
+    _clear_caches.append(cached.cache_clear)
+    return cached
+
+
+def forget_tools() -> None:
+    """A tool refers to its app, with indexes and models: no closed one is kept for its schemas."""
+    for clear in _clear_caches:
+        clear()
 
 
 def validate_arguments(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:

@@ -42,9 +42,8 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.redaction.values import measure_depth
 from pecia.kernel.store.audit.record import MAX_DEPTH
-from pecia.kernel.tool.cache import cached_per_tool
 from pecia.kernel.tool.model import AnyTool
-from pecia.kernel.tool.validate import input_schema
+from pecia.kernel.tool.validate import cached_per_tool, input_schema
 from pecia.kernel.tool.view import full_name
 
 RpcMessage: TypeAlias = dict[str, Any]
