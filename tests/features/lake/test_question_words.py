@@ -92,6 +92,13 @@ OTHER_FORMS = {
     "Welche Kündigungsfrist müssen wir einhalten?",
     "Combien de temps faut-il cuire la confiture ?",
 }
+# As vectors of the student of ADR 322 these are .12 to .15 less likely than their words alone, and
+# still no "nothing". Before it they were within .1: a loss, and listed so that it is seen.
+FARTHER = {
+    "Comment doit-on nourrir les ruches ?",
+    "¿Cuándo se deben sembrar los pimientos?",
+    "¿Cómo puedo tratar la varroa?",
+}
 
 
 @pytest.fixture
@@ -102,13 +109,15 @@ async def texts(lake: Lake) -> Lake:
     return lake
 
 
-async def test_a_question_is_answered_like_the_words_that_it_asks_about(texts: Lake) -> None:
+async def test_a_question_matches_as_well_as_the_words_that_it_asks_about(texts: Lake) -> None:
     for question, words, key in QUESTIONS:
         if key is None or question in OTHER_FORMS:
             continue
         asked, short = [await texts.search(it, limit=5) for it in (question, words)]
         assert asked["hits"][0]["key"] == key, question
         assert (asked["unlikely"], short["unlikely"]) == (False, False), question
+        apart = abs(asked["hits"][0]["match"] - short["hits"][0]["match"])
+        assert (apart < 0.1) is (question not in FARTHER), (question, apart)
 
 
 async def test_a_question_that_nothing_answers_is_still_told_so(texts: Lake) -> None:
