@@ -1,5 +1,7 @@
 """Writes that are guarded: by the version they were made from, by locks, and as one of several."""
 
+import re
+
 import pytest
 
 from tests.features.wiki.conftest import Space
@@ -39,6 +41,37 @@ async def test_a_write_with_a_stale_version_is_refused_and_told_the_current_one(
     moved = {"docName": "x", "newDocName": "z", "expected_version": done["version"]}
     await space.value("rename_document", **moved)
     assert space.read("y.md") == "[[z]]\n"
+
+
+async def test_who_reads_the_text_alone_can_guard_the_next_write(space: Space) -> None:
+    space.write({"x.md": "one\n"})
+
+    async def edit(find: str, replace: str, version: str) -> str:
+        answer = await space.ask(
+            "edit_document", docName="x", find=find, replace=replace, expected_version=version
+        )
+        return answer.text
+
+    read = (await space.ask("read_document", path="x.md")).text
+    saved = await edit("one", "two", _said_version(read, r"\*\*Version:\*\* (\w+)"))
+    saved = await edit("two", "three", _said_version(saved, r"version (\w+)\."))
+    patched = await space.ask(
+        "patch_frontmatter",
+        docName="x",
+        patch={"a": 1},
+        expected_version=_said_version(saved, r"version (\w+)\."),
+    )
+    row = {"docName": "x", "markdown": "four\n", "position": "append"}
+    row["expected_version"] = _said_version(patched.text, r"version (\w+)\.")
+    several = (await space.ask("write_documents", documents=[row])).text
+    await edit("four", "five", _said_version(several, r"x, version (\w+)"))
+    assert "five" in space.read("x.md")
+
+
+def _said_version(text: str, pattern: str) -> str:
+    found = re.search(pattern, text)
+    assert found is not None, text
+    return found[1]
 
 
 async def test_a_write_that_expects_no_document_only_creates(space: Space) -> None:

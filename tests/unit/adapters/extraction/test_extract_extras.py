@@ -1,6 +1,8 @@
 """Pictures and recordings are read with the extras, and without them say which one is missing."""
 
+import re
 import shutil
+from importlib.metadata import requires
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -50,6 +52,7 @@ async def test_a_picture_says_which_extra_would_read_it(
     found = await extractor.extract(data, name=name)
     assert found.status is status
     assert "the extra [ocr]" in found.reason
+    assert _advised(found.reason) == _extra("ocr")
 
 
 @with_ocr
@@ -80,6 +83,21 @@ async def test_a_recording_asks_for_captions_or_an_extra(
     assert found.status is ExtractionStatus.UNSUPPORTED
     assert "captions" in found.reason
     assert "the extra [asr]" in found.reason
+    assert _advised(found.reason) == _extra("asr")
+
+
+def _advised(reason: str) -> set[str]:
+    """What the reason says to install, in pieces: a name and its bounds."""
+    found = re.search(r"pip install '([^']+)'", reason)
+    assert found is not None, reason
+    return {*re.split(r",|(?=[<>])", found[1])} - {""}
+
+
+def _extra(name: str) -> set[str]:
+    """What that extra of ours consists of: nobody has to find us on a registry to install it."""
+    held = [it.partition(";") for it in requires("pecia") or ()]
+    wanted = next(it for it, _, when in held if f"extra == '{name}'" in when.replace('"', "'"))
+    return {*re.split(r",|(?=[<>])", wanted.strip())} - {""}
 
 
 @with_asr

@@ -5,8 +5,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+# What the extra consists of: that works beside a checkout and beside a wheel.
 WITHOUT_OCR = (
-    "Letters in pictures are read when the extra [ocr] is installed: pip install 'pecia[ocr]'."
+    "Letters in pictures are read when the extra [ocr] is installed beside Pecia: "
+    "pip install 'rapidocr>=3.10,<4'."
 )
 
 

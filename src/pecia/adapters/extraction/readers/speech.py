@@ -32,8 +32,8 @@ def read_recording(file: InputFile, first: int, count: int) -> ReaderResult:
     if speech is None:
         raise UnreadableFile(
             ExtractionStatus.UNSUPPORTED,
-            f"It is a recording. {_CAPTIONS}, or install the extra [asr]: "
-            "pip install 'pecia[asr]'.",
+            f"It is a recording. {_CAPTIONS}, or install the extra [asr] beside Pecia: "
+            "pip install 'pocketsphinx>=5,<6'.",
         )
     if not (file.head.startswith(b"RIFF") and file.head[8:12] == b"WAVE"):
         raise UnreadableFile(

@@ -271,7 +271,7 @@ def _format_document(fields: dict[str, Json], text: str) -> str:
     if tags := fields["tags"]:
         assert isinstance(tags, list)
         lines.append(f"**Tags:** {', '.join(map(str, tags))}")
-    lines.append(f"**Path:** {fields['path']}")
+    lines += [f"**Path:** {fields['path']}", f"**Version:** {fields['version']}"]
     rows = fields["history"]
     if isinstance(rows, list) and rows:
         lines += ["", "### Recent activity", *map(_format_version, rows)]

@@ -396,7 +396,7 @@ def _similar_hint(now: OpenSpace, name: str, graph: LinkGraph) -> Json:
 
 
 def _format_text(name: str, fields: dict[str, Json], dead: list[Json]) -> str:
-    lines = [f"Saved {name}."]
+    lines = [f"Saved {name}, version {fields['version']}."]
     if fields.get("previewUrl"):
         lines.append(f"See it at {fields['previewUrl']}")
     if dead:

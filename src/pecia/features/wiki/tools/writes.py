@@ -116,7 +116,9 @@ class WriteTools:
             fields["summary"] = summary.to_json()
         waiting = len(rows) - len(written)
         said = f" Suggested {waiting} more, which are unchanged." if waiting else ""
-        return ToolResult(fields, (TextContent(f"Saved {len(written)} documents.{said}"),))
+        versions = [f"- {it['docName']}, version {it['version']}" for it in rows if "version" in it]
+        text = "\n".join([f"Saved {len(written)} documents.{said}", *versions])
+        return ToolResult(fields, (TextContent(text),))
 
     async def patch_frontmatter(self, call: Call, ask: PatchFrontmatter) -> ToolResult:
         """Change some keys of a document's frontmatter, as a JSON merge patch; every other
@@ -149,7 +151,8 @@ class WriteTools:
         }
         if summary is not None:
             fields["summary"] = summary.to_json()
-        return ToolResult(fields, (TextContent(f"Saved the frontmatter of {name}."),))
+        said = f"Saved the frontmatter of {name}, version {fields['version']}."
+        return ToolResult(fields, (TextContent(said),))
 
 
 def write_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
