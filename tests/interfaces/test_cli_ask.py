@@ -17,7 +17,7 @@ SENTENCE = "Tighten the spoke opposite the wobble."
 QUESTION = ("which", "spoke", "is", "tightened")
 SHAPE = {
     *("question", "outcome", "sentences", "quotations", "nearest"),
-    *("used_model", "dropped", "reworded", "note", "absent", "degraded"),
+    *("used_model", "unsure", "dropped", "reworded", "note", "absent", "degraded"),
 }
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import pytest
 
@@ -116,7 +116,30 @@ async def test_without_a_model_the_passages_that_answer_are_shown_verbatim(lake:
     assert (answer["sentences"], answer["used_model"]) == ([], False)
     assert "no model is configured" in answer["note"]
     assert "checked every Monday" in answer["quotations"][0]["text"]
+    assert not answer["unsure"]
     await require_verified(lake, answer)
+
+
+async def test_passages_that_do_not_stand_out_are_not_called_answers(lake: Lake) -> None:
+    rules = [
+        f"The {it} loan is checked on Mondays by the workshop in {town}.\n"
+        for it, town in zip(
+            ("cargo", "city", "child", "folding", "electric", "racing"),
+            ("Mainz", "Trier", "Worms", "Speyer", "Bingen", "Alzey"),
+            strict=True,
+        )
+    ]
+    lake.write({f"rule{number}.md": it for number, it in enumerate(rules)})
+    await lake.crawl()
+    asked = {"question": "Which loan is checked on Mondays by the workshop?", "path": "rule*.md"}
+    result = await lake.house.app.call(lake.house.ana, "ask", asked, CONTEXT)
+    answer = cast(dict[str, Any], result.structured)
+    assert answer["unsure"]
+    assert len(answer["quotations"]) <= 3
+    assert "Passages that answer" not in text_of(result)
+    certain = await ask(lake, "Where is the folding loan checked?", path="rule*.md")
+    assert not certain["unsure"]
+    assert "Speyer" in certain["quotations"][0]["text"]
 
 
 async def test_without_a_model_nothing_is_offered_for_what_nothing_answers(lake: Lake) -> None:

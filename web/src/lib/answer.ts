@@ -14,6 +14,8 @@ export interface Quotation {
   start: number;
   end: number;
   text: string;
+  /** Of the table whose rows these are. */
+  header?: string;
 }
 
 export interface Answer {
@@ -22,6 +24,8 @@ export interface Answer {
   quotations: Quotation[];
   nearest: { uri: string; title: string; where?: string; match?: number }[];
   used_model: boolean;
+  /** No passage stands out as the answer: these are the nearest. */
+  unsure: boolean;
   dropped: number;
   reworded: number;
   note?: string;

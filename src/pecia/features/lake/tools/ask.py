@@ -9,11 +9,16 @@ from pydantic import Field, field_validator
 from pecia.features.lake.answer_model import AnswerModel, AnswerModels, ModelChoice
 from pecia.features.lake.capacity import SearchMetrics
 from pecia.features.lake.core.answer.compose import (
+    MAX_PASSAGES as MAX_QUOTED,
+)
+from pecia.features.lake.core.answer.compose import (
+    MAX_UNSURE_PASSAGES,
     CheckedReply,
     SupportedSentence,
     check_reply,
     keep_verified,
     select_passages,
+    stands_out,
 )
 from pecia.features.lake.core.answer.prompt import (
     SYSTEM,
@@ -47,6 +52,7 @@ MAX_NEAREST = 3
 TIMEOUT_S = 120.0
 STEPS = 4
 NOTHING = "Nothing here answers this."
+UNSURE = "Nearest passages, verbatim; none stands out as the answer:"
 
 
 class AskQuestion(Input):
@@ -90,6 +96,7 @@ class AnswerQuotationOut(Output):
     start: int = Field(description="In the file, in code points.")
     end: int
     text: str = Field(description="Verbatim.")
+    header: str | None = Field(default=None, description="Of the table whose rows these are.")
 
 
 class SentenceOut(Output):
@@ -112,6 +119,9 @@ class AnswerOut(Output):
         default_factory=list[NearestOut], description="Where nothing answers."
     )
     used_model: bool
+    unsure: bool = Field(
+        default=False, description="No passage stands out as the answer: these are the nearest."
+    )
     dropped: int = Field(default=0, description="Sentences of the model that nothing supports.")
     reworded: int = Field(
         default=0, description="Sentences that said more than they quote: the quotations stand."
@@ -132,6 +142,11 @@ class FoundPassages:
     degraded: tuple[str, ...]
     is_unlikely: bool
     absent: tuple[str, ...] = ()
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether none stands out, or a word of the question is in no text."""
+        return bool(self.absent) or not stands_out(self.passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +190,8 @@ class AnswerTools:
     async def _verify_passages(self, call: Call, found: FoundPassages) -> list[FileQuotation]:
         if found.is_unlikely:
             return []
-        return await self._verify(call, select_passages(found.passages))
+        most = MAX_UNSURE_PASSAGES if found.is_unsure else MAX_QUOTED
+        return await self._verify(call, select_passages(found.passages, most))
 
     async def _find(self, call: Call, ask: AskQuestion) -> FoundPassages:
         request = PassageSearch(
@@ -328,6 +344,7 @@ def _quote(
         sentences=[],
         quotations=_format_quotations(quotations),
         used_model=False,
+        unsure=bool(quotations) and found.is_unsure,
         note=note,
         absent=[*found.absent],
         degraded=[*found.degraded],
@@ -372,6 +389,7 @@ def _format_quotations(quotations: Sequence[FileQuotation]) -> list[AnswerQuotat
             start=it.span.start,
             end=it.span.end,
             text=it.text,
+            header=it.header or None,
         )
         for number, it in enumerate(quotations, start=1)
     ]
@@ -394,7 +412,7 @@ def _blocks(answer: AnswerOut) -> Iterator[str]:
             lines = [f"- {it.title}{_at(it.where)}: {it.uri}" for it in answer.nearest]
             yield "\n".join(["Nearest:", *lines])
     elif answer.outcome == "passages":
-        yield "Nearest passages, verbatim:" if answer.absent else "Passages that answer, verbatim:"
+        yield UNSURE if answer.unsure else "Passages that answer, verbatim:"
     else:
         yield "\n".join(_sentence_line(it, answer.quotations) for it in answer.sentences)
     yield from _quotation_blocks(answer.quotations)
@@ -423,7 +441,8 @@ def _quotation_blocks(quotations: Sequence[AnswerQuotationOut]) -> Iterator[str]
             lines.append(
                 f"[{it.number}]{_at(it.where)} revision {it.revision}, {it.start}–{it.end}"
             )
-            lines += [f"> {line}" for line in it.text.splitlines() if line.strip()]
+            shown = f"{it.header or ''}{it.text}"
+            lines += [f"> {line}" for line in shown.splitlines() if line.strip()]
         yield "\n".join(lines)
 
 

@@ -24,6 +24,15 @@ from pecia.kernel.tool.passages import Excerpt
 
 MAX_PASSAGES = 6
 MAX_PASSAGE_CHARS = 900
+# Rows around the one that matched say little.
+MAX_TABLE_CHARS = 400
+# A passage that answers stands out by its match; where none does, the nearest are alike. Chosen on
+# questions with and without the text that answers them: ADR 470 has the curve.
+MIN_LEAD = 0.16
+LEAD_OVER = 5
+# The match of a text on the subject that does not answer, where fewer were found.
+USUAL_MATCH = 0.2
+MAX_UNSURE_PASSAGES = 3
 # Without a model, passages behind the likeliest that are less likely than this share of it are not
 # shown.
 MIN_MATCH_SHARE = 0.5
@@ -77,11 +86,20 @@ def keep_verified(
     return [it for it in sentences if all(quoted.place in held for quoted in it.quotations)]
 
 
-def select_passages(passages: Sequence[QuotablePassage]) -> list[FileQuotation]:
-    """The passages that answer, verbatim, those of one file together, the best file first."""
+def stands_out(passages: Sequence[QuotablePassage]) -> bool:
+    """Whether the likeliest passage is much likelier than the fifth."""
+    matches = sorted((it.match or 0.0 for it in passages), reverse=True)
+    if not matches:
+        return False
+    other = matches[LEAD_OVER - 1] if len(matches) >= LEAD_OVER else USUAL_MATCH
+    return matches[0] - other >= MIN_LEAD
+
+
+def select_passages(passages: Sequence[QuotablePassage], most: int) -> list[FileQuotation]:
+    """The likeliest passages, verbatim, those of one file together, the best file first."""
     shown = [
         (it, excerpt)
-        for it in _select_likely(passages)[:MAX_PASSAGES]
+        for it in _select_likely(passages)[:most]
         for excerpt in it.excerpts[:1]
         if _has_words(excerpt)
     ]
@@ -145,27 +163,41 @@ def _quote_around_match(passage: QuotablePassage, excerpt: Excerpt) -> FileQuota
     core = _within(excerpt, excerpt.core)
     if _matched_in_text(excerpt):
         core = Span(min(max(core.start, _body_start(excerpt)), core.end), core.end)
-    if core.size <= MAX_PASSAGE_CHARS:
+    is_table = excerpt.text.startswith("|", core.start)
+    limit = MAX_TABLE_CHARS if is_table else MAX_PASSAGE_CHARS
+    if core.size <= limit:
         return quote(passage, excerpt, core)
-    focus = _within(excerpt, excerpt.focus)
     sentences = [
         it for it in split_sentences(excerpt.text) if it.end > core.start and it.start < core.end
     ]
-    touched = [
-        number
-        for number, it in enumerate(sentences)
-        if it.end > focus.start and it.start < max(focus.end, focus.start + 1)
-    ] or [0]
-    first = last = touched[0]
+    first = last = _best_row(excerpt, sentences) if is_table else _first_touched(excerpt, sentences)
     while True:
         # What follows first: answers follow.
-        if last + 1 < len(sentences) and _fits(sentences[first], sentences[last + 1]):
+        if last + 1 < len(sentences) and _fits(sentences[first], sentences[last + 1], limit):
             last += 1
-        elif first > 0 and _fits(sentences[first - 1], sentences[last]):
+        elif first > 0 and _fits(sentences[first - 1], sentences[last], limit):
             first -= 1
         else:
             break
     return quote(passage, excerpt, Span(sentences[first].start, sentences[last].end))
+
+
+def _first_touched(excerpt: Excerpt, sentences: Sequence[Span]) -> int:
+    """The first sentence with words that matched."""
+    focus = _within(excerpt, excerpt.focus)
+    touched = (
+        number
+        for number, it in enumerate(sentences)
+        if it.end > focus.start and it.start < max(focus.end, focus.start + 1)
+    )
+    return next(touched, 0)
+
+
+def _best_row(excerpt: Excerpt, rows: Sequence[Span]) -> int:
+    """The first of the rows with most words that matched."""
+    marks = [_within(excerpt, it).start for it in excerpt.marks]
+    held = [sum(it.start <= mark < it.end for mark in marks) for it in rows]
+    return held.index(max(held))
 
 
 def _matched_in_text(excerpt: Excerpt) -> bool:
@@ -177,8 +209,8 @@ def _body_start(excerpt: Excerpt) -> int:
     return find_body_start(excerpt.text) if excerpt.start == 0 else 0
 
 
-def _fits(first: Span, last: Span) -> bool:
-    return last.end - first.start <= MAX_PASSAGE_CHARS
+def _fits(first: Span, last: Span, limit: int) -> bool:
+    return last.end - first.start <= limit
 
 
 def _within(excerpt: Excerpt, span: Span) -> Span:

@@ -34,7 +34,8 @@ class QuotablePassage:
 
 @dataclass(frozen=True, slots=True)
 class FileQuotation:
-    """Words of a file: `text` is its canonical text at `span`, in this revision."""
+    """Words of a file: `text` is its canonical text at `span`, in this revision. `header` is that
+    of the table whose rows they are."""
 
     source_id: str
     key: str
@@ -42,6 +43,7 @@ class FileQuotation:
     span: Span
     text: str
     passage: QuotablePassage
+    header: str = ""
 
     @property
     def place(self) -> tuple[str, str, int, int]:
@@ -70,9 +72,9 @@ def quote(passage: QuotablePassage, excerpt: Excerpt, span: Span) -> FileQuotati
     text = span.of(excerpt.text)
     kept = text.strip()
     start = excerpt.start + span.start + len(text) - len(text.lstrip())
-    it = passage.chunk
+    it, header = passage.chunk, excerpt.prefix_at(start) if kept.startswith("|") else ""
     return FileQuotation(
-        it.source_id, it.key, it.revision_id, Span(start, start + len(kept)), kept, passage
+        it.source_id, it.key, it.revision_id, Span(start, start + len(kept)), kept, passage, header
     )
 
 

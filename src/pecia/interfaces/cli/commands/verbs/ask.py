@@ -15,6 +15,7 @@ from pecia.kernel.errors import Json
 TOOL = "desk.ask"
 SCHEME = "pecia://file/"
 PASSAGES = "These passages answer, word for word:"
+UNSURE = "The nearest passages, word for word; none stands out as the answer:"
 PASSED_ON = ("path", "provider", "model")
 
 
@@ -44,6 +45,7 @@ def answer_document(question: str, answer: dict[str, Any]) -> dict[str, Json]:
         "quotations": [_quotation_document(it) for it in answer["quotations"]],
         "nearest": _nearest_files(answer.get("nearest", [])),
         "used_model": answer["used_model"],
+        "unsure": answer.get("unsure", False),
         "dropped": answer.get("dropped", 0),
         "reworded": answer.get("reworded", 0),
         "note": answer.get("note"),
@@ -63,6 +65,7 @@ def _quotation_document(it: dict[str, Any]) -> dict[str, Json]:
         "start": it["start"],
         "end": it["end"],
         "text": it["text"],
+        "header": it.get("header"),
     }
 
 
@@ -93,7 +96,7 @@ def _show_answer(terminal: Terminal, document: dict[str, Json]) -> None:
     if document["sentences"]:
         terminal.print_line()
     elif quotations:
-        terminal.print_line(f"{PASSAGES}\n")
+        terminal.print_line(f"{UNSURE if document['unsure'] else PASSAGES}\n")
     for it in quotations:
         _show_quotation(terminal, it, style)
     if quotations:
@@ -137,7 +140,7 @@ def _show_quotation(terminal: Terminal, it: dict[str, Any], style: TextStyle) ->
     number = f"[{it['number']}]"
     terminal.print_line(f"{number:>4} {style.bold(format_cell(it['title'] or it['path']))}")
     terminal.print_line(f"     {style.dim(_where(it))}")
-    for line in wrap_passage(it["text"], [], style, "     "):
+    for line in wrap_passage(f"{it['header'] or ''}{it['text']}", [], style, "     "):
         terminal.print_line(line)
     terminal.print_line()
 
@@ -152,6 +155,8 @@ def _remarks(document: dict[str, Json]) -> Iterator[str]:
         yield f"no text here has: {', '.join(absent)}"
     if document["outcome"] == "nothing":
         yield "nothing here answers this"
+    if document["unsure"] and not absent:
+        yield "none of these passages stands out as the answer"
     if document["dropped"]:
         yield f"left out: {document['dropped']} sentences of the model that no quotation supports"
     if document["note"]:
@@ -167,9 +172,10 @@ COMMANDS = {
         "number; without a model, the passages that answer are shown as they stand. Exits with 1\n"
         "when nothing here answers it. --json: question, outcome (answered, passages or nothing),\n"
         "sentences (text, quotations), quotations (number, source, path, uri, title, where,\n"
-        "kind, revision, start, end, text), nearest, used_model, dropped, reworded, note, absent,\n"
-        "degraded. In a pipe, or with --plain: a line for each sentence, quotation or near file,\n"
-        "with tabs between what it is, its numbers, its place and its text.",
+        "kind, revision, start, end, text, header), nearest, used_model, unsure (no passage\n"
+        "stands out as the answer), dropped, reworded, note, absent, degraded. In a pipe, or with\n"
+        "--plain: a line for each sentence, quotation or near file, with tabs between what it is,\n"
+        "its numbers, its place and its text.",
         {
             "words": {
                 "type": "array",
