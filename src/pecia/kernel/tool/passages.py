@@ -36,6 +36,8 @@ MIN_PASSAGE_TOKENS = 40
 MIN_ONLY_PASSAGE_TOKENS = 12
 """Of a passage that is the only one: rather a few words than no hit."""
 _FIT_STEPS = 6
+# A share that is exactly what a text needs must not be a character short of it.
+_ROUNDING = 1e-6
 SCANT_TITLE_CHARS = 20
 # The first passages are read most: they get more of the budget.
 _WEIGHTS = (2.0, 1.5, 1.4, 1.3, 1.2)
@@ -245,7 +247,7 @@ def _fit(passages: Sequence[Passage], budget: float) -> list[ShownPassage]:
     shown: list[ShownPassage] = []
     for passage in passages:
         spans = [
-            _cut(it, max(1, int(share / per_char)))
+            _cut(it, max(1, int(share / per_char + _ROUNDING)))
             for it, share, per_char in zip(passage.excerpts, shares, rate, strict=False)
         ]
         shown.append(_show(passage, spans))

@@ -76,6 +76,18 @@ def test_what_matched_is_shown_when_its_chunk_is_too_long() -> None:
     assert hit["text"].startswith("Nothing")
 
 
+def test_what_fits_is_shown_to_its_last_word() -> None:
+    for count in range(1, 50):
+        for word in ("not", "Sheffield,", "é", "漢字"):
+            text = " ".join([word] * count)
+            whole = Span(0, len(text))
+            found = [
+                Passage("x://", "T", "", Provenance.ORIGINAL, (Excerpt(0, text, whole, whole),))
+            ]
+            [hit] = hits(fit_answer(found, SearchNotes()))
+            assert hit["text"] == text
+
+
 def test_of_stretches_that_are_worth_the_same_the_first_is_shown() -> None:
     # Words weigh less the more often they stand, and a set of them has an order of its own.
     for run in range(40):
