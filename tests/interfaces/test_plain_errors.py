@@ -57,6 +57,13 @@ def test_errors_about_sources_name_the_source_and_the_next_command(shell: Shell)
     )
 
 
+def test_a_value_of_the_wrong_form_is_told_with_what_is_expected(shell: Shell) -> None:
+    env = {"PECIA_TOKEN": shell.ok("tenant", "add", "acme", "--json").document["token"]}
+    done = shell.run("search", "bike", "--content-type", "html", env=env)
+    says(done, "content_type", "'html'", "Expected: `text/html` or `text/*`.")
+    assert "^" not in done.err
+
+
 def test_a_grant_on_a_folder_without_files_is_stored_and_says_so(shell: Shell) -> None:
     env = {"PECIA_TOKEN": shell.ok("tenant", "add", "acme", "--json").document["token"]}
     shell.ok("source", "add", "sent", "--protocol", "upload", env=env)

@@ -179,7 +179,15 @@ def _not_allowed(field: str, found: ErrorDetails, model: type[BaseModel]) -> Bad
 
 def _wrong_shape(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
     pattern = str(found.get("ctx", {}).get("pattern", ""))
-    return InvalidFormat(f'Field "{field}" does not match {pattern}', field=field, expected=pattern)
+    got = _clip(found["input"])
+    # A description says more to a reader than the pattern does.
+    expected = _find_rules(_schema(model), field).get("description", pattern)
+    return InvalidFormat(
+        f'Field "{field}" has the wrong form: {got!r}. Expected: {expected}',
+        field=field,
+        expected=expected,
+        got=got,
+    )
 
 
 def _control_character(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
@@ -277,7 +285,7 @@ def _resolve(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     """Follow references, and optional values to what they are when present."""
     options = [it for it in node.get("anyOf", ()) if it.get("type") != "null"]
     if len(options) == 1:
-        node = options[0]
+        node = {**node, **options[0]}
     name = str(node.get("$ref", "")).rpartition("/")[2]
     return schema["$defs"][name] if name else node
 
