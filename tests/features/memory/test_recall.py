@@ -34,6 +34,24 @@ async def test_long_memories_leave_room_for_short_ones(memories: Memories) -> No
     assert {*found} >= {*short}
 
 
+@pytest.mark.anyio
+async def test_a_near_memory_counts_with_its_words_behind_many_better_lexical_hits(
+    memories: Memories,
+) -> None:
+    parts = ("boiler", "cellar", "pump", "attic", "ladder", "window", "fence", "gutter")
+    brief = [{"text": f"Repair {n}: {parts[n % 8]} {n * 3}."} for n in range(150)]
+    await memories.call(memories.bo, "memory_import", memories=brief)
+    told = (
+        "After the storm in autumn the old stove in the kitchen of the mill went out again, and"
+        " because nobody in the village could help, a mason from the next valley came over and did"
+        " the repair of its chimney in two days."
+    )
+    await memories.remember(memories.bo, told)
+    await _index(memories)
+    found = await memories.recall(memories.bo, "repair by a craftsman of the oven")
+    assert found[0] == told
+
+
 @pytest.mark.parametrize(
     ("question", "first"),
     [("What is good for the damp wall?", "user"), ("What did you advise?", "assistant")],

@@ -53,6 +53,9 @@ MAX_NEWEST = 200
 # Lexical hits and nearest neighbours that are candidates.
 MAX_KEYWORD_HITS = 60
 MAX_NEAREST = 30
+# Lexical hits that are read off for each that is a candidate: a memory among the nearest is often a
+# later hit, and would count as if it had no word of the query (ADR 420).
+SCORED_FACTOR = 4
 # So many times as many where most hits are of other folders, or of few memories.
 CROWDED_FACTOR = 4
 # Standing instructions and preferences that are compared with a query.
@@ -230,33 +233,33 @@ class _Retrieval:
     ) -> tuple[int, bool]:
         """Add the hits of both indexes. The keyword index's commit, and whether there are more.
         With `meaning`, the vector that is searched for is awaited first."""
+        most_hits, most_near = MAX_KEYWORD_HITS * factor, MAX_NEAREST * factor
         # It starts at once, and answers while the database looks for the nearest.
-        asked = asyncio.ensure_future(self._query_index(glob, MAX_KEYWORD_HITS * factor))
+        asked = asyncio.ensure_future(self._query_index(glob, most_hits))
         if meaning is not None:
             self.near = await _load_near(self.question, meaning)
         nearest: list[tuple[int, float]] = []
         if self.near is not None:
             within = Filter(None, MEMORY_FILTER.sources, glob)
-            most = MAX_NEAREST * factor
-            nearest = await knn.find_nearest(self.tx, *self.near, most, within, self.share)
+            nearest = await knn.find_nearest(self.tx, *self.near, most_near, within, self.share)
         answer = await asked
         self.words |= {it.id: it.score for it in answer.hits}
-        self.candidates |= dict.fromkeys(it.id for it in answer.hits)
+        self.candidates |= dict.fromkeys(it.id for it in answer.hits[:most_hits])
         self.candidates |= dict.fromkeys(it for it, _ in nearest)
-        has_more = (
-            len(answer.hits) == MAX_KEYWORD_HITS * factor or len(nearest) == MAX_NEAREST * factor
-        )
+        has_more = len(answer.hits) >= most_hits or len(nearest) == most_near
         return answer.cursor, has_more
 
     async def _query_index(self, glob: str | None, most: int = MAX_KEYWORD_HITS) -> _KeywordAnswer:
+        """At least the best `most`, as far as there are so many; for a ranking, more."""
         filter_ = Filter(frozenset(self.share.classes), MEMORY_FILTER.sources, glob)
         visible, query = self.share.visible, self.query
+        scored = most * SCORED_FACTOR if self.is_thorough else most
 
         def run(index: KeywordIndex) -> _KeywordAnswer:
             cursor = index.cursor()
             if not query.words or cursor is None:
                 return _KeywordAnswer([], cursor or 0)
-            return _KeywordAnswer(index.search(query, filter_, most, visible), cursor)
+            return _KeywordAnswer(index.top(query, filter_, scored, most, visible).hits, cursor)
 
         try:
             return await self.corpus.reader_cache.submit(self.caller.tenant_id, run)
@@ -277,7 +280,7 @@ class _Retrieval:
         if await _is_true(wait):
             answer = await self._query_index(None)
             self.words |= {it.id: it.score for it in answer.hits}
-            self.candidates |= dict.fromkeys(it.id for it in answer.hits)
+            self.candidates |= dict.fromkeys(it.id for it in answer.hits[:MAX_KEYWORD_HITS])
         else:
             self.is_partial = True
 
