@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.contract.requirement import requirement
 from tests.web.conftest import ROOT, Installed, findings
@@ -165,6 +165,34 @@ def test_a_version_is_compared_and_restored(server: WikiServer, doc: str, page: 
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(rows).to_have_count(4)
     assert server.read(f"{doc}.md") == PLAN
+
+
+def test_two_people_who_restore_at_once_both_make_a_version(
+    server: WikiServer, doc: str, page: Page, browser: Browser
+) -> None:
+    server.agent("edit_document", docName=doc, find="First", replace="Second")
+    second = server.read(f"{doc}.md")
+    server.agent("edit_document", docName=doc, find="Second", replace="Third")
+    other = browser.new_context().new_page()
+    dialogs: list[Locator] = []
+    for tab, row in ((page, 1), (other, 2)):
+        tab.goto(f"{server.url}/console/#/history?space={SPACE}&doc={doc}")
+        rows = tab.get_by_role("region", name="Versions").get_by_role("listitem")
+        expect(rows).to_have_count(3)
+        rows.nth(row).get_by_role("button").click()
+        tab.get_by_role("button", name="Restore version").click()
+        dialogs.append(tab.get_by_role("dialog"))
+    for it in dialogs:
+        it.get_by_role("button", name="Restore").click(no_wait_after=True)
+    for it in dialogs:
+        expect(it).to_have_count(0)
+    for tab in (page, other):
+        tab.reload()
+        rows = tab.get_by_role("region", name="Versions").get_by_role("listitem")
+        expect(rows).to_have_count(5)
+        expect(tab.get_by_role("alert")).to_have_count(0)
+    assert server.read(f"{doc}.md") in (PLAN, second)
+    other.context.close()
 
 
 def test_the_keyboard_is_enough_from_a_new_document_to_its_end(

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.web.conftest import Installed, findings, sign_in_as
 from tests.web.lake_server import until
@@ -178,3 +178,45 @@ def test_who_may_only_read_sees_suggestions_and_decides_nothing(
     card = page.get_by_role("article", name="Suggestion of")
     expect(card).to_be_visible()
     expect(card.get_by_role("button", name="Accept")).to_have_count(0)
+
+
+def test_rejecting_everything_asks_first_and_its_reason_is_kept(
+    server: WikiServer, doc: str, page: Page
+) -> None:
+    name = suggest(server, doc, "every month", "every week")
+    open_document(page, server, doc)
+    text = server.read(f"{doc}.md").replace("40 to 60", "50 to 60").replace("24 hours", "72 hours")
+    more = server.agent(
+        "write_document", docName=doc, markdown=text, position="replace", suggest=True
+    )["suggestion"]
+    page.reload()
+    card = page.get_by_role("article").filter(has=page.get_by_role("button", name="Reject all"))
+    card.get_by_role("button", name="Reject all").click()
+    why = card.get_by_label("Why not?")
+    expect(why).to_be_focused()
+    assert {it["open"] for it in listed(server, doc) if it["suggestion"] == more} == {2}
+    why.fill("The maker says otherwise.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Reject all")).to_have_count(0)
+    assert [it["suggestion"] for it in listed(server, doc)] == [name]
+    found = server.agent("read_suggestion", suggestion=more)
+    assert [it["text"] for it in found["comments"]] == ["The maker says otherwise."]
+
+
+def listed(server: WikiServer, doc: str) -> list[dict[str, Any]]:
+    return server.agent("list_suggestions", docName=doc)["suggestions"]
+
+
+def test_nobody_is_told_that_nothing_is_suggested_before_it_is_known(
+    server: WikiServer, doc: str, page: Page
+) -> None:
+    suggest(server, doc, "every month", "every week")
+    waiting: list[Route] = []
+    page.route("**/api/v1/wiki/list_suggestions", lambda it: waiting.append(it))
+    page.goto(f"{server.url}/console/#/edit?space={SPACE}&doc={doc}&suggestions=1")
+    expect(page.get_by_role("textbox", name=f"Source of {doc}")).to_be_visible()
+    expect(page.get_by_role("button", name="Suggestions")).to_be_visible()
+    expect(page.get_by_text("Nothing is suggested")).to_have_count(0)
+    for it in waiting:
+        it.continue_()
+    expect(page.get_by_role("button", name="1 suggestion")).to_be_visible()

@@ -68,6 +68,11 @@ export function flatText(text: string): string {
   return words.replace(/\*|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])/gu, "");
 }
 
+/** A heading as its words; in a text made from HTML it may end in a link to it that is only a sign. */
+export function headingWords(heading: string): string {
+  return flatText(heading.replace(/\[[^\p{L}\p{N}\]]*\]\([^)]*\)\s*$/u, ""));
+}
+
 const HEAD = /^---\r?\n[\s\S]*?(?:\r?\n---[ \t]*(?:\r?\n|$)|$)/;
 
 /** The frontmatter at the beginning of a file, with its fences; empty where there is none. A passage may end in it. */

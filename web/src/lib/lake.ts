@@ -152,6 +152,7 @@ export function unreadOf(found: Source[]): number {
 /** What is known of a file beside its text. `url` opens the original, for some minutes: of a picture or recording without text, too. */
 export interface FileFacts {
   mtime: string | null;
+  content_type: string | null;
   url: string | null;
 }
 

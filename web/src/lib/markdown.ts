@@ -252,6 +252,7 @@ function nameHeadings(tokens: Token[]): Heading[] {
   tokens.forEach((token, at) => {
     if (token.type !== "heading_open") return;
     const inline = tokens[at + 1];
+    dropSign(inline?.children ?? []);
     const text = (inline?.children ?? []).map((it) => (/^(text|code_inline|html_inline)$/.test(it.type) ? it.content : "")).join("").trim();
     const base = slug(text) || "section";
     const seen = used.get(base) ?? 0;
@@ -261,6 +262,12 @@ function nameHeadings(tokens: Token[]): Heading[] {
     headings.push({ level: Number(token.tag.slice(1)), text, id });
   });
   return headings;
+}
+
+/** A page that was made from HTML may have, at the end of a heading, a link to it that is only a sign. */
+function dropSign(children: Token[]): void {
+  const [open, sign, close] = children.slice(-3);
+  if (open?.type === "link_open" && close?.type === "link_close" && sign?.type === "text" && !/[\p{L}\p{N}]/u.test(sign.content)) children.splice(-3);
 }
 
 /** Alignments as classes (the policy allows no styles), tasks, callouts. */

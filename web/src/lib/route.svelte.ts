@@ -10,8 +10,6 @@ export interface Place {
 
 let place = $state.raw<Place>(read());
 
-// Pages render after the browser would have scrolled: each restores its own position.
-history.scrollRestoration = "manual";
 window.addEventListener("hashchange", () => (place = read()));
 
 export function here(): Place {
@@ -33,7 +31,7 @@ export function go(address: string): void {
 
 /** Change the address without a new entry in the history: for what is being typed. */
 export function replace(address: string): void {
-  history.replaceState(null, "", address);
+  history.replaceState(history.state, "", address);
   place = read();
 }
 

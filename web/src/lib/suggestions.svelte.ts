@@ -81,6 +81,8 @@ export function unitsAt(text: string, characters: number): number {
 /** The open suggestions for one document, as they are now. */
 export class Suggestions {
   list = $state.raw<Suggestion[]>([]);
+  /** Whether the list is that of the server: until then nobody can say that it is empty. */
+  isKnown = $state(false);
   problem = $state.raw<Problem | null>(null);
   isBusy = $state(false);
   readonly open = $derived<OpenPiece[]>(this.list.flatMap((of) => of.pieces.filter((it) => it.state === "open").map((piece) => ({ of, piece }))));
@@ -103,6 +105,7 @@ export class Suggestions {
       const found = await Promise.all(rows.map((it) => this.read(it.suggestion)));
       // The same rows stay the same objects: a card that somebody writes in is not drawn again.
       if (turn === this.turn && JSON.stringify(found) !== JSON.stringify(this.list)) this.list = found;
+      this.isKnown = true;
     } catch {
       // What was shown stays; the next refresh tries again.
     }

@@ -12,7 +12,7 @@ from typing import Any, cast
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from pecia.app.app import App
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
@@ -49,6 +49,9 @@ class DocumentHandler:
         context = self.authenticator.request_context(request)
         who = await self.authenticator.authenticate(request, context, scope=Scope.READ.value)
         source, key = str(request.path_params["source"]), str(request.path_params["key"])
+        if not key:
+            # Somebody shortened the address: the console lists what there is.
+            return RedirectResponse(f"/console/#/documents?{urlencode({'source': source})}")
         is_document = source.startswith(SPACE_PREFIX) and _MARKDOWN.search(key)
         if is_document:
             found = await self._call(request, who, "wiki__read_document", _document(source, key))
