@@ -8,7 +8,7 @@ exactly once, whatever was killed.
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,8 +37,11 @@ from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 600)]
 
-STEPS = 9
-PATHS = ("a.md", "b.md", "d/c.md")
+STEPS = 12
+PATHS = ("a.md", "b.md", "d/c.md", "d/x.mdx", "t.txt", "crlf.txt", "d/p.png", "Makefile")
+BINARY = b"\x89PNG\0\n"
+FIXED = 6
+"""Lines of each file that nobody changes: a file that is moved is told by them."""
 MAX_LINE_BYTES = 10_000
 MAX_PUSHES = 5
 
@@ -114,12 +117,25 @@ class Replica:
         reconciler = find_service(self.node.app.features, SpaceReconciler)
         await reconciler.sync(self.node.ana.tenant_id, f"wiki:{self.name}", no_progress)
 
-    def files(self) -> dict[str, str]:
-        return {
-            str(it.relative_to(self.folder)): it.read_text()
-            for it in sorted(self.folder.rglob("*.md"))
-            if ".pecia" not in it.parts
-        }
+    def files(self) -> dict[str, bytes]:
+        return files_of(self.folder)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Hidden ones too, such as those that were left under temporary names."""
+    return {
+        str(it.relative_to(folder)): it.read_bytes()
+        for it in sorted(folder.rglob("*"))
+        if it.is_file() and not {".pecia", ".git"} & {*it.relative_to(folder).parts}
+    }
+
+
+def words_of(*bodies: bytes | None) -> set[str]:
+    """The words in some files."""
+    return {*b" ".join(it or b"" for it in bodies).decode("utf-8", "replace").split()} - OTHER_WORDS
+
+
+OTHER_WORDS = {*BINARY.decode("utf-8", "replace").split()}
 
 
 @dataclass
@@ -131,6 +147,11 @@ class Schedule:
     replicas: list[Replica]
     remote: GitRemote
     words: int = 0
+    names: int = 0
+    deleted: set[str] = field(default_factory=set[str])
+    """Words that somebody deleted on purpose."""
+    left: set[str] = field(default_factory=set[str])
+    """Paths from which a file was moved: a new one there would not be told from the old one."""
     kills: Counter[str] = field(default_factory=Counter[str])
 
     async def run(self) -> None:
@@ -142,10 +163,14 @@ class Schedule:
     async def _step(self) -> None:
         what = self.random.random()
         replica = self.random.choice(self.replicas)
-        if what < 0.35:
+        if what < 0.25:
             await self._write(replica)
-        elif what < 0.5:
+        elif what < 0.35:
             self._write_as_person()
+        elif what < 0.47:
+            await self._move(replica)
+        elif what < 0.5:
+            await self._delete(replica)
         elif what < 0.65:
             await replica.sync()
         else:
@@ -161,43 +186,98 @@ class Schedule:
                 self._write_as_program(replica)
         order: dict[str, Json] = {"source_id": f"wiki:{replica.name}", "point": point}
         order |= {"hit": self.random.choice((1, 1, 1, 2)), "seed": self.random.randrange(1 << 30)}
+        order["word"] = f"w{self.words + 1}"
         was_killed = await replica.node.sync_until_killed(**order)
+        self.words += was_killed and point == "in_swap"
         self.kills[point if was_killed else "not reached"] += 1
 
     async def _write(self, replica: Replica) -> None:
-        if self.random.random() < 0.3:
+        documents = [it for it in replica.files() if it.endswith((".md", ".mdx"))]
+        if not documents or self.random.random() < 0.5:
             self._write_as_program(replica)
             return
-        path = self.random.choice(PATHS)
-        now = replica.files().get(path, "")
-        asked: dict[str, Json] = {"space": replica.name, "docName": path.removesuffix(".md")}
-        text = self._insert(now)
+        path = self.random.choice(documents)
+        asked: dict[str, Json] = {"space": replica.name, "docName": path.rpartition(".")[0]}
+        text = self._insert(path, replica.files()[path]).decode()
         await replica.call("wiki.write_document", **asked, markdown=text, position="replace")
 
     def _write_as_program(self, replica: Replica) -> None:
         """Another program, without our tools."""
-        place = replica.folder / self.random.choice(PATHS)
-        place.parent.mkdir(exist_ok=True)
-        place.write_text(self._insert(place.read_text() if place.exists() else ""))
+        self._write_file(replica.folder, self._choose(replica.files()))
 
-    def _write_as_person(self) -> None:
+    def _choose(self, files: Mapping[str, bytes]) -> str:
+        return self.random.choice([*(it for it in PATHS if it not in self.left), *files])
+
+    def _write_file(self, folder: Path, path: str) -> None:
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(self._insert(path, place.read_bytes() if place.exists() else None))
+
+    async def _move(self, replica: Replica) -> None:
+        """By a tool where it is a document or a folder, else by a program; or by the person."""
+        if self.random.random() < 0.3:
+            self._write_as_person(is_moved=True)
+            return
+        files = replica.files()
+        if not files:
+            return
+        path = self.random.choice([*files])
+        folder, _, leaf = path.rpartition("/")
+        space: dict[str, Json] = {"space": replica.name}
+        if folder and self.random.random() < 0.5:
+            self.left |= {it for it in files if it.startswith(f"{folder}/")}
+            to = self._name("g")
+            await replica.call("wiki.rename_folder", **space, fromFolder=folder, toFolder=to)
+            return
+        to = self._new_path(path)
+        if leaf.endswith((".md", ".mdx")):
+            names: dict[str, Json] = {"docName": path.rpartition(".")[0]}
+            names["newDocName"] = to.rpartition(".")[0]
+            await replica.call("wiki.rename_document", **space, **names)
+        else:
+            (replica.folder / to).parent.mkdir(exist_ok=True)
+            (replica.folder / path).rename(replica.folder / to)
+
+    def _new_path(self, path: str) -> str:
+        self.left.add(path)
+        _, dot, extension = path.rpartition("/")[2].rpartition(".")
+        folder = self.random.choice(("", "", "d/", "e/"))
+        return folder + self._name("m") + (dot and dot + extension)
+
+    def _name(self, kind: str) -> str:
+        self.names += 1
+        return f"{kind}{self.names}"
+
+    async def _delete(self, replica: Replica) -> None:
+        files = replica.files()
+        if files:
+            path = self.random.choice([*files])
+            self.left.add(path)
+            self.deleted |= words_of(files[path])
+            (replica.folder / path).unlink()
+
+    def _write_as_person(self, *, is_moved: bool = False) -> None:
         """Pull, edit and push; once more where somebody else's push came in between, such as that
         of a killed process, which goes on."""
-        path, words = self.random.choice(PATHS), self.words
+        clone, words = self.remote.clone, self.words
         for _ in range(MAX_PUSHES):
             if git(self.remote.bare, "branch", "--list"):
                 self._pull_as_person()
             self.words = words
-            place = self.remote.clone / path
-            place.parent.mkdir(exist_ok=True)
-            place.write_text(self._insert(place.read_text() if place.exists() else ""))
-            git(self.remote.clone, "add", "-A")
-            git(self.remote.clone, "commit", "-m", f"By hand {self.words}")
+            files = files_of(clone)
+            if is_moved and files:
+                old = self.random.choice([*files])
+                (clone / (new := self._new_path(old))).parent.mkdir(exist_ok=True)
+                git(clone, "mv", old, new)
+            else:
+                self._write_file(clone, self._choose(files))
+            git(clone, "add", "-A")
+            git(clone, "commit", "-m", f"By hand {self.words}")
             try:
-                git(self.remote.clone, "push", "origin", "HEAD:main")
+                git(clone, "push", "origin", "HEAD:main")
             except subprocess.CalledProcessError:
-                git(self.remote.clone, "fetch", "origin", "main")
-                git(self.remote.clone, "reset", "--hard", "FETCH_HEAD")
+                git(clone, "fetch", "origin", "main")
+                git(clone, "reset", "--hard", "FETCH_HEAD")
             else:
                 return
         raise AssertionError("the person's push was refused every time")
@@ -205,12 +285,14 @@ class Schedule:
     def _pull_as_person(self) -> None:
         git(self.remote.clone, "pull", "--no-rebase", "--no-edit", "origin", "main")
 
-    def _insert(self, text: str) -> str:
-        lines = text.splitlines(keepends=True)
-        for _ in range(self.random.randint(1, 2)):
+    def _insert(self, path: str, body: bytes | None) -> bytes:
+        end = b"\r\n" if path.startswith("crlf") else b"\n"
+        lead = BINARY if path.endswith(".png") else b""
+        lines = [] if body is None else body.removeprefix(lead).splitlines(keepends=True)
+        for _ in range(self.random.randint(1, 2) if lines else FIXED):
             self.words += 1
-            lines.insert(self.random.randint(0, len(lines)), f"w{self.words}\n")
-        return "".join(lines)
+            lines.insert(self.random.randint(0, len(lines)), f"w{self.words}".encode() + end)
+        return lead + b"".join(lines)
 
     async def _settle(self) -> None:
         """Everybody syncs; conflicts are shown, and people take all words of both sides."""
@@ -230,26 +312,48 @@ class Schedule:
         for it in listed["conflicts"]:
             where: dict[str, Json] = {"space": replica.name, "path": it["path"]}
             shown = await replica.call("wiki.read_conflict", **where)
-            both = [*shown["local"].split(), *shown["remote"].split()]
-            text = "".join(f"{word}\n" for word in dict.fromkeys(both))
-            await replica.call(
-                "wiki.resolve_conflict",
-                **where,
-                remoteVersion=shown["remoteVersion"],
-                keep="text",
-                markdown=text,
-            )
+            where["remoteVersion"] = shown["remoteVersion"]
+            others = {path: body for path, body in replica.files().items() if path != it["path"]}
+            here = words_of(*others.values())
+            if "localBytes" in shown or "remoteBytes" in shown:
+                chosen = self._choose_side(replica, shown, here)
+            else:
+                both = [*(shown["local"] or "").split(), *(shown["remote"] or "").split()]
+                kept = [word for word in dict.fromkeys(both) if word not in here]
+                text = "".join(f"{word}\n" for word in kept)
+                chosen: dict[str, Json] = {"keep": "text", "markdown": text}
+            await replica.call("wiki.resolve_conflict", **where, **chosen)
         return bool(listed["conflicts"])
 
+    def _choose_side(
+        self, replica: Replica, shown: Mapping[str, Any], here: set[str]
+    ) -> dict[str, Json]:
+        """Of two files that are no text one is kept whole: one that has no word of other files."""
+        there = shown["remoteVersion"]
+        sides = {
+            "remote": read_blob(self.remote, there) if "remoteBytes" in shown else None,
+            "local": replica.files().get(shown["path"]),
+        }
+        fit = [side for side, body in sides.items() if body and not words_of(body) & here]
+        chosen = next(iter(fit or [side for side, body in sides.items() if body is None]))
+        kept = words_of(sides[chosen])
+        self.deleted |= words_of(*sides.values()) - kept - here
+        return {"keep": chosen}
+
     def _check(self) -> None:
-        there = {path: self.remote.read(path) for path in self.remote.files()}
-        clone = {path: (self.remote.clone / path).read_text() for path in there}
-        found = Counter(" ".join(there.values()).split())
-        assert found == {f"w{it}": 1 for it in range(1, self.words + 1)}
-        assert [it.files() for it in self.replicas] == [there, there]
-        assert clone == there
+        clone = files_of(self.remote.clone)
+        found = Counter(b" ".join(clone.values()).decode("utf-8", "replace").split())
+        for word in (f"w{it}" for it in range(1, self.words + 1)):
+            assert found[word] == 1 or (word in self.deleted and not found[word]), word
+        assert [it.files() for it in self.replicas] == [clone, clone]
+        git(self.remote.clone, "diff", "--exit-code", "origin/main")
         # The person's commits are all still there: nobody forced anything.
         git(self.remote.clone, "merge-base", "--is-ancestor", "HEAD", "origin/main")
+
+
+def read_blob(remote: GitRemote, content: str) -> bytes:
+    command = ["git", "cat-file", "blob", content]
+    return subprocess.run(command, cwd=remote.bare, capture_output=True, check=True).stdout
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,17 @@ from pecia.interfaces.http.server import serve_http
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import CONTEXT
 from tests.faults.test_wiki_live import kill, victim
+from tests.faults.test_wiki_write import STORED
 from tests.faults.wiki_live_victim import POINTS as OURS
 from tests.faults.wiki_live_victim import PROGRAM_POINTS, SUGGESTION_POINTS, open_here
-from tests.faults.wiki_team import BEGIN, StockEditors, WikiDocumentLog, WikiTeam, misplaced
+from tests.faults.wiki_team import (
+    BEGIN,
+    WORD,
+    StockEditors,
+    WikiDocumentLog,
+    WikiTeam,
+    misplaced,
+)
 from tests.mcp.tools import needs
 from tests.soak import FIRST, ROUNDS, SOAK, record
 from tests.web.conftest import free_port
@@ -90,8 +98,12 @@ async def settle(team: WikiTeam) -> dict[str, str]:
             await anyio.sleep(0.1)
 
 
-async def check_history(team: WikiTeam, texts: dict[str, str]) -> None:
-    """The last version is the text, and search finds it."""
+async def check_history(team: WikiTeam, app: App, texts: dict[str, str]) -> None:
+    """The last version is the text, and so is what the index is made of."""
+    async with app.store.system() as tx:
+        rows = await tx.fetch_all(STORED, source_id=f"wiki:{team.space}")
+    stored = {row["key"]: WORD.findall(row["text"]) for row in rows}
+    assert stored == {f"{name}.md": WORD.findall(text) for name, text in texts.items()}
     for it in team.documents:
         history = await team.call("get_history", docName=it.name)
         assert history is not None
@@ -227,9 +239,9 @@ async def work(team: WikiTeam, home: TeamHome) -> Counter[str]:
 
 async def finish(team: WikiTeam, home: TeamHome) -> Counter[str]:
     """Everybody is back and nobody writes."""
-    async with home.serve():
+    async with home.serve() as app:
         await team.settle_names()
         texts = await settle(team)
         assert misplaced(team, texts) == {}, home.seed
-        await check_history(team, texts)
+        await check_history(team, app, texts)
         return await check_suggestions(team, texts)

@@ -3,12 +3,14 @@
 Run as `python -m tests.faults.wiki_remote_victim`, with a line of JSON on stdin: the three logins
 and the home. Each further line is a sync: the space, a point and a hit. The hit-th time it passes
 the point it dies by signal 9; `mid_push` dies a moment after the push has begun, whose own process
-goes on. If it lives, it says `done` and waits for the next: most of what it costs is its start.
+goes on, `in_swap` behind the swap of a file, which a program wrote a word into just before. If it
+lives, it says `done` and waits for the next: most of what it costs is its start.
 """
 
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from random import Random
 from threading import Timer
@@ -24,6 +26,7 @@ from pecia.features.wiki.history.history import SpaceHistory
 from pecia.features.wiki.remote.reconcile import SpaceReconciler
 from pecia.features.wiki.remote.store import RemoteRows
 from pecia.features.wiki.space_recovery import SpaceRecovery
+from pecia.features.wiki.storage import posix
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.feature import find_service
 from pecia.kernel.identity.caller import Caller
@@ -32,7 +35,10 @@ from tests.conftest import CONTEXT
 from tests.faults.victim import Trap, around_async, say
 from tests.faults.wiki_live_victim import open_here
 
-PULL_POINTS = ("before_base", "after_base", "after_journal", "before_history", "after_history")
+PULL_POINTS = (
+    *("before_base", "after_base", "after_journal", "in_swap"),
+    *("before_history", "after_history"),
+)
 PUSH_POINTS = ("after_commit", "after_intent", "before_push", "mid_push", "after_push")
 POINTS = ("after_fetch", *PULL_POINTS, *PUSH_POINTS, "after_promotion")
 
@@ -44,11 +50,17 @@ class SyncTrap(Trap):
         super().__init__("", 0)
         self.delay_s: float | None = None
         self.is_doomed = False
+        self.word = ""
 
     def lay_again(self, given: dict[str, Any]) -> None:
         super().__init__(given["point"], given["hit"])
         delay_s = Random(given["seed"]).uniform(0, 0.6)
         self.delay_s = delay_s if given["point"] == "mid_push" else None
+        self.word = given["word"]
+
+    def is_last(self, point: str) -> bool:
+        """Whether the next time is the one."""
+        return point == self._point and self._left == 1
 
 
 def lay(trap: SyncTrap) -> None:
@@ -61,7 +73,13 @@ def lay(trap: SyncTrap) -> None:
     around_async(RemoteRows, "add_push", trap, after="after_intent")
     around_async(RemoteBranch, "push", trap, before="before_push", after="after_push")
     around_async(RemoteRows, "drop_push", trap, after="after_promotion")
-    push = RemoteBranch.push
+    push, exchange = RemoteBranch.push, posix.exchange
+
+    def exchanged(from_folder: int, from_leaf: str, to_folder: int, to_leaf: str) -> None:
+        if trap.is_last("in_swap"):
+            write_as_program(to_folder, to_leaf, trap.word)
+        exchange(from_folder, from_leaf, to_folder, to_leaf)
+        trap.passed("in_swap")
 
     async def begun(*args: Any) -> bool:
         if trap.delay_s is not None:
@@ -70,6 +88,16 @@ def lay(trap: SyncTrap) -> None:
         return await push(*args)
 
     RemoteBranch.push = begun  # pyright: ignore[reportAttributeAccessIssue] - a trap
+    posix.exchange = exchanged
+
+
+def write_as_program(folder: int, leaf: str, word: str) -> None:
+    """As an editor saves: the whole file, by a rename."""
+    with open(leaf, "rb", opener=partial(os.open, dir_fd=folder)) as file:
+        body = file.read()
+    with open(".swp", "wb", opener=partial(os.open, dir_fd=folder)) as file:
+        file.write(body + f"{word}\n".encode())
+    os.replace(".swp", leaf, src_dir_fd=folder, dst_dir_fd=folder)
 
 
 async def sync_until_killed(trap: SyncTrap) -> None:

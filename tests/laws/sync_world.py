@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pecia.features.wiki.remote.core.plan import (
     FileRename,
+    Similarity,
     SyncPlan,
     ThreeStates,
     kept_share,
@@ -17,7 +18,9 @@ from pecia.features.wiki.remote.core.plan import (
 )
 from pecia.features.wiki.remote.core.settle import SideChange, compare, settle_file
 
-PATHS = ("a.md", "b.md", "d/c.md")
+PATHS = ("a.md", "b.md", "d/c.md", "d/p.png", "t.txt", "d/x.mdx", "crlf.txt", "Makefile")
+BINARY = "\0\n"
+"""How a file that is no text begins. Two changes of it are never merged."""
 
 
 @dataclass
@@ -68,7 +71,7 @@ class Replica:
             self.promote(tip)
             yield "promoted"
             states = ThreeStates(self.base, dict(self.files), theirs, self.conflicts)
-            plan = plan_sync(states, line_similarity, kept_share)
+            plan = plan_sync(states, _of_texts(line_similarity), _of_texts(kept_share))
             yield from self._pull(plan, theirs)
             intent = self._prepare(remote, tip, theirs)
             if intent is None:
@@ -178,6 +181,11 @@ class Replica:
             self.base.pop(path, None)
         else:
             self.base[path] = text
+
+
+def _of_texts(measure: Similarity) -> Similarity:
+    """Files that are no text have nothing in common."""
+    return lambda one, other: 0.0 if BINARY in one + other else measure(one, other)
 
 
 def _body(text: str | None) -> bytes | None:

@@ -5,7 +5,7 @@ by somebody. In the end it is in each replica exactly once, or in a conflict tha
 """
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecia.features.wiki.remote.core.merge import mark_conflicts, merge_texts
-from tests.laws.sync_world import PATHS, Remote, Replica
+from pecia.features.wiki.remote.core.plan import DivergedRename, ThreeStates, plan_sync
+from tests.laws.sync_world import BINARY, PATHS, Remote, Replica
 from tests.soak import SOAK, record
 
 SCHEDULES = 200_000 if SOAK else 1_500
@@ -39,6 +40,9 @@ class World:
     names: int = 0
     left: set[str] = field(default_factory=set[str])
     """Paths from which a file was moved: a new one there would not be told from the old one."""
+    images: dict[str, str] = field(default_factory=dict[str, str])
+    """What was done to a file that is no text, by its first word. One that is renamed and changed
+    counts as a new one: nothing can tell it from the old one."""
     kills: int = 0
     deleted: set[str] = field(default_factory=set[str])
 
@@ -73,37 +77,74 @@ class World:
 
     def _edit(self, replica: Replica) -> None:
         free = [it for it in PATHS if it not in self.left]
-        path = self.random.choice([*free, *replica.files, f"n{len(self.words)}.md"])
+        path = self.random.choice(
+            [*free, *replica.files, f"n{len(self.words)}.{self._extension()}"]
+        )
         if path not in replica.files:
-            replica.files[path] = "".join(self._word("f") for _ in range(FIXED))
+            lead = BINARY if path.endswith(".png") else ""
+            words = [self._word(path, "f") for _ in range(FIXED)]
+            replica.files[path] = lead + "".join(words)
             return
         lines = replica.files[path].splitlines(keepends=True)
         loose = [at for at, line in enumerate(lines) if line.startswith("w")]
         what = self.random.random()
+        first = int(lines[0] == BINARY)
+        if first and what < 0.85 and not self._may(lines, "change"):
+            return
         if what < 0.6 and len(lines) < 2 * FIXED:
-            lines.insert(self.random.randint(0, len(lines)), self._word())
+            lines.insert(self.random.randint(first, len(lines)), self._word(path))
         elif what < 0.75 and loose:
             at = self.random.choice(loose)
             self.deleted.add(lines[at].strip())
-            lines[at] = self._word()
+            lines[at] = self._word(path)
         elif what < 0.85 and loose:
             self.deleted.add(lines.pop(self.random.choice(loose)).strip())
         elif what < 0.93:
-            self._move(replica, path)
+            if "/" in path and self.random.random() < 0.5:
+                self._move_folder(replica, path.partition("/")[0])
+            else:
+                self._move(replica, path)
             return
         else:
             self.deleted |= {*replica.files.pop(path).split()}
             return
         replica.files[path] = "".join(lines)
 
+    def _extension(self) -> str:
+        return self.random.choice(("md", "md", "txt", "png"))
+
+    def _may(self, lines: Sequence[str], what: str) -> bool:
+        word = next(it for it in lines if it.startswith("f"))
+        return self.images.setdefault(word, what) == what
+
+    def _may_move(self, replica: Replica, path: str) -> bool:
+        lines = replica.files[path].splitlines(keepends=True)
+        return lines[0] != BINARY or self._may(lines, "move")
+
     def _move(self, replica: Replica, path: str) -> None:
+        if not self._may_move(replica, path):
+            return
         self.names += 1
         self.left.add(path)
-        replica.files[f"m{self.names}.md"] = replica.files.pop(path)
+        folder = self.random.choice(("", "", "d/", "e/"))
+        leaf = path.rpartition("/")[2]
+        _, dot, extension = leaf.rpartition(".")
+        replica.files[f"{folder}m{self.names}{dot}{extension if dot else ''}"] = replica.files.pop(
+            path
+        )
 
-    def _word(self, kind: str = "w") -> str:
+    def _move_folder(self, replica: Replica, folder: str) -> None:
+        self.names += 1
+        for path in [it for it in replica.files if it.startswith(f"{folder}/")]:
+            if not self._may_move(replica, path):
+                continue
+            self.left.add(path)
+            name = path.removeprefix(folder)
+            replica.files[f"g{self.names}{name}"] = replica.files.pop(path)
+
+    def _word(self, path: str, kind: str = "w") -> str:
         self.words.append(f"{kind}{len(self.words)}")
-        return f"{self.words[-1]}\n"
+        return self.words[-1] + ("\r\n" if path.startswith("crlf") else "\n")
 
     def settle(self) -> None:
         """Runs end, and everybody syncs until nothing changes any more."""
@@ -148,8 +189,10 @@ class World:
                         for word in text.split()
                     }
                     both = [*(replica.files.get(path) or "").split(), *(theirs or "").split()]
-                    kept = [it for it in dict.fromkeys(both) if it not in others]
-                    replica.resolve(path, "".join(f"{it}\n" for it in kept) or None)
+                    kept = [it for it in dict.fromkeys(both) if it in {*self.words} - others]
+                    lead = BINARY if BINARY.strip() in both else ""
+                    text = "".join(f"{it}\n" for it in kept)
+                    replica.resolve(path, lead + text if kept else None)
                     for _ in replica.sync(self.remote):
                         pass
             self.settle()
@@ -188,6 +231,12 @@ def test_every_schedule_with_kills_converges_and_loses_nothing() -> None:
         pushes += world.remote.tip
     assert min(kills, pushes) > SCHEDULES
     record("wiki-remote-plan", {"schedules": SCHEDULES, "kills": kills, "pushes": pushes})
+
+
+def test_a_file_without_an_extension_that_both_sides_renamed_is_shown() -> None:
+    plan = plan_sync(ThreeStates({"Makefile": "1"}, {"make/one": "1"}, {"Two": "1"}))
+    assert plan.diverged_renames == (DivergedRename("Makefile", "make/one", "Two"),)
+    assert plan.push == ()
 
 
 @pytest.mark.parametrize("breaks", ["no intents", "base later"])

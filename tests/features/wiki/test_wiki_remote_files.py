@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
 
+from pecia.features.wiki.store import SQL
+from pecia.kernel.jobs.worker import run_until_idle
 from tests.features.wiki.conftest import Space
 from tests.features.wiki.git_remote import GitRemote, SyncedSpace
 
@@ -33,3 +36,27 @@ async def test_documents_that_are_pulled_with_other_files_have_their_version(
     assert (await synced.sync()).pulled == 3
     assert "import: a" in str(await space.value("get_history", docName="a"))
     assert not [*(space.folder / ".pecia").glob("write-journal.json*")]
+
+
+async def test_a_sync_under_way_says_its_step_and_how_many_files_are_done(
+    synced: SyncedSpace,
+) -> None:
+    space, app = synced.space, synced.space.served.app
+    synced.remote.commit_files("Begin", {f"n{it}.md": f"# {it}\n" for it in range(3)})
+    await synced.set_remote()
+    jobs = [it for it in app.jobs if it.full_name == "wiki.sync"]
+    place = {"tenant_id": space.served.ana.tenant_id, "source_id": f"wiki:{space.name}"}
+    async with anyio.create_task_group() as tasks:
+        # A writer that keeps the space.
+        async with app.store.system() as tx:
+            await tx.execute(SQL["lock_space"], **place)
+            tasks.start_soon(run_until_idle, app.store, jobs)
+            with anyio.fail_after(60):
+                while "progress" not in (now := await synced.status()) or not now["progress"]:
+                    assert now["state"] == "waiting"
+        assert now["progress"] in ("starting", "fetching", "comparing files")
+    after = await synced.status()
+    assert (after["state"], after["progress"]) == ("ok", None)
+    rows = (await synced.admin("admin.list_jobs", {"name": "wiki.sync"}))["jobs"]
+    [row] = [it for it in rows if it["key"] == place["source_id"]]
+    assert (row["done"], row["total"], row["message"]) == (3, 3, "pulling files")

@@ -4,10 +4,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import anyio
 import pytest
 
+from pecia.app.dispatch import RequestContext
 from pecia.features.wiki.store import SQL
 from pecia.kernel.store.cluster import DatabaseLogins
+from pecia.kernel.tool.null_channel import NullChannel
 from tests.features.wiki.conftest import Served, Space, add_space, open_served
 
 pytestmark = pytest.mark.anyio
@@ -42,6 +45,33 @@ async def fresh_space(served: Served, tmp_path: Path) -> Space:
     space = await add_space(served, tmp_path)
     space.write(FILES)
     return space
+
+
+class Listener(NullChannel):
+    """A client that hears how far a call is."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[float, str | None]] = []
+        self.has_heard = anyio.Event()
+
+    async def progress(self, done: float, total: float | None, message: str | None) -> None:
+        del total
+        self.heard.append((done, message))
+        self.has_heard.set()
+
+
+async def test_a_write_that_waits_for_a_space_to_be_read_says_so(
+    hurried: Served, tmp_path: Path
+) -> None:
+    space, client = await fresh_space(hurried, tmp_path), Listener()
+    given = {"space": space.name, "docName": "new", "markdown": "# New\n"}
+    visit = RequestContext("test", channel=client)
+    async with anyio.create_task_group() as tasks, locked(space):
+        tasks.start_soon(hurried.app.call, hurried.ana, "wiki.write_document", given, visit)
+        with anyio.fail_after(60):
+            await client.has_heard.wait()
+    assert client.heard == [(0, "reading documents")]
+    assert space.read("new.md") == "# New\n"
 
 
 async def test_documents_are_read_and_listed_before_they_are_indexed(

@@ -45,6 +45,7 @@ from pecia.features.wiki.store import (
 from pecia.features.wiki.sync import SpaceSync, SyncedScan, WikiDocument
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import (
+    Collision,
     InvalidFormat,
     Json,
     NotFound,
@@ -197,6 +198,24 @@ class OpenSpace:
         """Record for the audit log which files were returned."""
         self.call.record_returned(self.space.source_id, [self.prefix + it for it in documents])
 
+    async def look_again(self) -> "OpenSpace":
+        """The space as its files are by now, for a writer, who has its lock: the store may be
+        behind. For a caller who does not see all of it, only the store knows what is theirs."""
+        looked = await self.wiki.sync.look(self.location)
+        every, scan = looked.documents, looked.scan
+        if self.space.is_whole:
+            files, folders = scan.other_files, scan.rules
+            return replace(self, documents=every, other_files=files, folders=folders)
+        seen = {it.path for it in self.documents.values()}
+        hidden = {it.path for it in self.hidden.values()}
+        if any(it.path not in seen and it.path not in hidden for it in every.values()):
+            raise Collision("documents were added to the space meanwhile; try again")
+        return replace(
+            self,
+            documents=LayeredDict((name, it) for name, it in every.items() if it.path in seen),
+            hidden={name: it for name, it in every.items() if it.path in hidden},
+        )
+
     def with_document(self, document: WikiDocument) -> "OpenSpace":
         """A copy of the space after this document was written."""
         documents = self.documents.copy()
@@ -291,7 +310,7 @@ class Wiki:
             # Live edits are acknowledged as stored, so every reader must see them: flush first.
             await self.flusher.flush_all(place)
         looked = (
-            await self.sync.sync(place)
+            await self.sync.sync(place, call.progress)
             if wait_s is None
             else await self.sync.sync_early(place, wait_s)
         )

@@ -7,7 +7,7 @@ repeated: a crash at any of them is settled by the next call.
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from anyio.to_thread import run_sync
@@ -20,6 +20,7 @@ from pecia.features.wiki.storage.folder_claim import FolderClaims
 from pecia.features.wiki.storage.journal import (
     JournaledFile,
     JournaledMove,
+    JournaledOther,
     WriteJournal,
     digest,
 )
@@ -69,13 +70,14 @@ class SpaceRecovery:
         versions: PreparedVersions | None,
         moves: tuple[JournaledMove, ...] = (),
         files: tuple[JournaledFile, ...] = (),
+        others: tuple[JournaledOther, ...] = (),
     ) -> str:
         """Journal a write before it changes a file; returns its transaction."""
         transaction = str(await tx.fetch_value(SQL["this_transaction"]))
         installation = await self._load_installation()
         if self.claims is not None:
             await run_sync(partial(self.claims.claim, place.project, installation, makes=True))
-        entry = WriteJournal(transaction, moves, files, versions, installation)
+        entry = WriteJournal(transaction, moves, files, versions, installation, others)
         await run_sync(journal.write_journal, place.project, place.prefix, entry)
         return transaction
 
@@ -129,6 +131,9 @@ class SpaceRecovery:
         found = await run_sync(journal.read_journal, place.project, place.prefix)
         if found is None:
             return await self._reject(place)
+        if found.installation != await self._load_installation():
+            # Perhaps made up by whoever made the folder.
+            found = replace(found, others=())
         is_finished = await self._is_finished(tx, place, found)
         settle = check_finished if is_finished else roll_back
         outcome = await run_sync(settle, place.root, found)

@@ -38,7 +38,7 @@ from pecia.features.wiki.parse import (
 from pecia.features.wiki.space import OpenSpace, Wiki
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
-from pecia.features.wiki.storage.journal import JournaledFile, JournaledMove, digest
+from pecia.features.wiki.storage.journal import JournaledFile, JournaledMove, JournaledOther, digest
 from pecia.features.wiki.storage.scan import is_text
 from pecia.features.wiki.store import SQL, SpaceLocation
 from pecia.kernel.corpus.catalog import texts
@@ -259,15 +259,17 @@ class SpaceWrite:
             return
         root, recovery = self.scope.root, self.scope.wiki.recovery
         moves = [await run_sync(_journal_move, root, it.old, it.new) for it in self._moves]
-        # Documents alone: a journal that somebody made up must not write a Makefile. Other files
-        # are a sync's. Cut off, they are as here or as there, and the next sync finds them so.
-        files = [
-            JournaledFile(path, await self._read_known(path), digest(body))
-            for path, body in self._files.items()
-            if split_extension(path)[1]
-        ]
+        files: list[JournaledFile] = []
+        others: list[JournaledOther] = []
+        for path, body in self._files.items():
+            was = await self._read_known(path)
+            if split_extension(path)[1]:
+                files.append(JournaledFile(path, was, digest(body)))
+            else:
+                # Cut off, it is as here or as there, and the next sync finds it so.
+                others.append(JournaledOther(path, digest(was), digest(body)))
         self.transaction = await recovery.begin(
-            self.tx, self.scope.location, prepared, tuple(moves), tuple(files)
+            self.tx, self.scope.location, prepared, tuple(moves), tuple(files), tuple(others)
         )
         for it in self._moves:
             await self._apply_move(it)

@@ -4,13 +4,14 @@ The files are canonical. Everything here is derived from them, and rebuilt when 
 """
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
+from typing import TypeAlias
 
 import anyio
 from anyio.to_thread import run_sync
@@ -45,6 +46,10 @@ BATCH_SIZE = 200
 MANY = 50
 MAX_WATCHED = 64
 """Spaces whose state is kept. LRU."""
+REPORT_S = 1.0
+
+ReportSync: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+"""How many are done, of how many, and of what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +92,16 @@ class _SyncState:
     facts: dict[str, tuple[FileStamp, DocumentMetadata]] = field(
         default_factory=dict[str, tuple[FileStamp, DocumentMetadata]]
     )
+    done: tuple[int, int] = (0, 0)
+    """Documents that the sync under way has read, and how many it reads."""
     latest: SyncedScan | None = None
     early: SyncedScan | None = None
-    """The files alone, until there is a `latest`."""
+    """The files alone, where the store may be behind `latest` or there is none."""
 
     def look_early(self) -> SyncedScan:
         """The files now, whatever the store has of them. Blocking."""
         scan = self.refresh()
-        known = self.early
+        known = self.early or self.latest
         if known is None or known.scan is not scan:
             known = replace(_build_latest(known, scan, None, ()), is_indexed=False)
             self.early = known
@@ -137,9 +144,15 @@ class SpaceSync:
         default_factory=lambda: OrderedDict[SpaceLocation, _SyncState]()
     )
 
-    async def sync(self, place: SpaceLocation) -> SyncedScan:
-        """Look at what changed on disk; the store is up to date when this returns."""
-        await self._sync_first(place, None)
+    async def sync(self, place: SpaceLocation, report: ReportSync | None = None) -> SyncedScan:
+        """Look at what changed on disk; the store is up to date when this returns. After a start
+        that takes its time, and is reported."""
+        limit_s, last = None if report is None else REPORT_S, -1
+        while not await self._sync_first(place, limit_s):
+            done, total = self._state(place).done
+            if report is not None and done > last:
+                # MCP: each report is of more than the one before.
+                await report(last := done, total or None, "reading documents")
         return await self._sync(place)
 
     async def sync_early(self, place: SpaceLocation, wait_s: float) -> SyncedScan:
@@ -147,6 +160,10 @@ class SpaceSync:
         are returned, and the store follows in the background."""
         if await self._sync_first(place, wait_s):
             return await self._sync(place)
+        return await self.look(place)
+
+    async def look(self, place: SpaceLocation) -> SyncedScan:
+        """The documents by the files alone; the store is left as it is. Waits for no writer."""
         return await run_sync(self._state(place).look_early)
 
     async def _sync_first(self, place: SpaceLocation, wait_s: float | None) -> bool:
@@ -175,7 +192,7 @@ class SpaceSync:
         known = state.synced if unseen is None else state.synced.keys() & unseen
         gone = sorted(it for it in known if not found.is_document(it))
         changed = await run_sync(_find_changed, place.root, state, stamps)
-        update = _CorpusUpdate(self.store, self.queue, place, state.facts)
+        update = _CorpusUpdate(self.store, self.queue, place, state)
         if changed or gone or state.latest is None:
             if state.latest is None:
                 changed, gone = await update.find_differences(stamps)
@@ -254,8 +271,7 @@ class _CorpusUpdate:
     store: Store
     queue: SpaceQueue
     location: SpaceLocation
-    known: Mapping[str, tuple[FileStamp, DocumentMetadata]]
-    """Metadata of files that were parsed before, for whatever reason."""
+    state: _SyncState
     metadata: dict[str, tuple[FileStamp, DocumentMetadata]] = field(
         default_factory=dict[str, tuple[FileStamp, DocumentMetadata]]
     )
@@ -280,6 +296,7 @@ class _CorpusUpdate:
         """Apply them; returns the digests of recently changed files."""
         young: dict[str, bytes] = {}
         for start in range(0, len(changed), BATCH_SIZE):
+            self.state.done = start, len(changed)
             young |= await self._put(changed[start : start + BATCH_SIZE])
             if len(changed) >= MANY:
                 await refresh_statistics(self.store)
@@ -339,7 +356,8 @@ class _CorpusUpdate:
             if len(body) > MAX_INLINE_BYTES:
                 large.append((path, body, stamp))
                 continue
-            key, parsed = place.key(path), self.known.get(path)
+            # Metadata of files that were parsed before, for whatever reason.
+            key, parsed = place.key(path), self.state.facts.get(path)
             is_same = parsed is not None and parsed[0] == stamp and stamp.settled
             text, metadata = extract_document(key, body, parsed[1] if parsed and is_same else None)
             self.metadata[path] = (stamp, metadata)

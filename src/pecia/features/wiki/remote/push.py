@@ -18,6 +18,7 @@ from pecia.features.wiki.remote.local_changes import load_local_changes
 from pecia.features.wiki.remote.port import RemoteCopy, RemoteTree
 from pecia.features.wiki.remote.store import RemoteRows, RemoteRun
 from pecia.features.wiki.space import Wiki
+from pecia.features.wiki.sync import ReportSync
 
 MAX_LISTED = 20
 
@@ -77,11 +78,12 @@ class Pusher:
         tree: RemoteTree | None,
         wanted: Sequence[str],
         skipped: dict[str, str],
+        progress: ReportSync,
     ) -> PushedFiles | None:
         """Push these files. None where the branch moved on meanwhile."""
         found = await run_sync(read_stable, self.paths, wanted)
         changes = self._select_free(found, tree, skipped)
-        last = await self._commit(tip, changes)
+        last = await self._commit(tip, changes, progress)
         if last is None:
             return PushedFiles(tip, 0)
         async with self.wiki.store.system() as tx:
@@ -128,23 +130,30 @@ class Pusher:
                 skipped[path] = f"the remote has {other!r}, which leaves no room for it"
         return free
 
-    async def _commit(self, tip: str | None, changes: Mapping[str, bytes | None]) -> str | None:
+    async def _commit(
+        self, tip: str | None, changes: Mapping[str, bytes | None], progress: ReportSync
+    ) -> str | None:
         """The last of our commits on top of the branch; None if there is nothing to commit."""
         parent = tip
-        for it in await self._group(changes):
+        groups = await self._group(changes, progress)
+        await progress(len(changes), len(changes), "pushing files")
+        for it in groups:
             files = {self.paths.to_remote(path): body for path, body in it.changes.items()}
             author = self.authors.to_git(it.author)
             made = await self.copy.commit(parent, files, author, it.message(self.authors))
             parent = made or parent
         return None if parent == tip else parent
 
-    async def _group(self, changes: Mapping[str, bytes | None]) -> list[OutgoingCommit]:
+    async def _group(
+        self, changes: Mapping[str, bytes | None], progress: ReportSync
+    ) -> list[OutgoingCommit]:
         keys = [self.paths.place.key(it) for it in changes]
         async with self.wiki.store.system() as tx:
             times = await RemoteRows(tx, self.run).load_base_times(keys)
         made: defaultdict[tuple[str, str], OutgoingCommit] = defaultdict(lambda: OutgoingCommit(""))
         history = self.wiki.recovery.history(self.paths.place)
-        for path, body in changes.items():
+        for seen, (path, body) in enumerate(changes.items()):
+            await progress(seen, len(changes), "reading who wrote the files")
             since = times.get(self.paths.place.key(path))
             news = await load_local_changes(history, path, since, is_gone=body is None)
             author = news.writers[0] if news.writers else FILE_SYSTEM

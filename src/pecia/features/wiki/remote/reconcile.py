@@ -6,10 +6,9 @@ has in common with the remote are written in one transaction, and a push is a ro
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 from uuid import UUID
 
 from anyio.to_thread import run_sync
@@ -36,6 +35,7 @@ from pecia.features.wiki.remote.store import SQL, RemoteRows, RemoteRun, SyncTak
 from pecia.features.wiki.space import Wiki, content_prefix
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.store import SpaceLocation
+from pecia.features.wiki.sync import ReportSync
 from pecia.kernel.errors import BadArgument, Conflict, NotFound, Unavailable, Unprocessable
 from pecia.kernel.jobs.outcome import describe_problem
 from pecia.kernel.logs import Log
@@ -46,8 +46,6 @@ MAX_ROUNDS = 8
 """Fetches of one sync: others may push at the same time."""
 BATCH_FILES = 100
 MAX_SKIPPED = 200
-
-Progress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 @dataclass(slots=True)
@@ -69,7 +67,7 @@ class SpaceReconciler:
     contents: LocalContents = field(default_factory=LocalContents)
 
     async def sync(
-        self, tenant_id: UUID, source_id: str, progress: Progress, user_id: UUID | None = None
+        self, tenant_id: UUID, source_id: str, progress: ReportSync, user_id: UUID | None = None
     ) -> SyncOutcome | None:
         """Sync a space. None where it has no remote. A failure is recorded, and raised. `user_id`
         is who asked for it; nobody did where its time had come."""
@@ -96,7 +94,7 @@ class SpaceReconciler:
         _log.info("wiki.remote_synced", space=source_id, pulled=done.pulled, pushed=done.pushed)
         return done
 
-    async def _sync(self, run: RemoteRun, progress: Progress) -> SyncOutcome:
+    async def _sync(self, run: RemoteRun, progress: ReportSync) -> SyncOutcome:
         place = await self._locate(run)
         await self.wiki.recovery.recover(place)
         await self.wiki.flusher.flush_all(place)
@@ -133,7 +131,7 @@ class _Round:
     authors: AuthorMap
     done: SyncOutcome
 
-    async def run_once(self, progress: Progress) -> bool:
+    async def run_once(self, progress: ReportSync) -> bool:
         """Whether the sync is complete; else others pushed meanwhile."""
         await progress(0, None, "fetching")
         tip = await self.copy.fetch()
@@ -142,6 +140,7 @@ class _Round:
         paths = await self._scan()
         pusher = Pusher(self.of.wiki, self.run, self.copy, paths, self.authors)
         await pusher.promote(tip)
+        await progress(0, None, "comparing files")
         states = await self._load_states(paths, tree, skipped)
         self._require_plausible(tip, states)
         texts = await self._load_rename_texts(paths, states)
@@ -160,8 +159,7 @@ class _Round:
         wanted = [it for it in plan_sync(states).push if self.place.key(it) not in behind]
         if not wanted:
             return True
-        await progress(0, len(wanted), "pushing")
-        pushed = await pusher.push(tip, tree, wanted, skipped)
+        pushed = await pusher.push(tip, tree, wanted, skipped, progress)
         if pushed is None:
             return False
         self.done.tip, self.done.pushed = pushed.tip, self.done.pushed + pushed.files
@@ -243,14 +241,16 @@ class _Round:
         found = await self.copy.last_changes(self.run.tip, tip)
         return {own: it for path, it in found.items() if (own := paths.to_local(path))}
 
-    async def _pull(self, pull: Puller, plan: SyncPlan, progress: Progress) -> None:
+    async def _pull(self, pull: Puller, plan: SyncPlan, progress: ReportSync) -> None:
         batches = [*_batches(plan, pull.remote.changes, self.authors)]
         total = sum(len(it.settled) + len(it.renamed) for it in batches)
         seen = 0
         for it in batches:
-            await progress(seen, total, "pulling")
+            await progress(seen, total, "pulling files")
             await self._apply(pull, it)
             seen += len(it.settled) + len(it.renamed)
+        if batches:
+            await progress(total, total, "pulling files")
         for rename in plan.local_renames:
             change = pull.remote.changes.get(rename.old)
             writer, subject = _describe(change, self.authors)

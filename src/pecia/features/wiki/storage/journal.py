@@ -42,6 +42,16 @@ class JournaledFile:
 
 
 @dataclass(frozen=True, slots=True)
+class JournaledOther:
+    """The same of a file that is no document, by digests alone: a journal that somebody made up
+    must not write a Makefile."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class JournaledMove:
     """A file or folder that moves; `below` are a folder's files, by their relative paths."""
 
@@ -69,6 +79,7 @@ class WriteJournal:
     versions: PreparedVersions | None = None
     installation: str = ""
     """Whose transaction it is; empty in journals of earlier versions."""
+    others: tuple[JournaledOther, ...] = ()
     written_at_s: float = 0.0
     """When the journal was written, by the file system. The write came after it."""
 
@@ -103,6 +114,7 @@ def write_journal(project: Path, lead: str, journal: WriteJournal) -> None:
             {"path": it.path, "body": _encode(it.body), "after": _encode(it.after)}
             for it in journal.files
         ],
+        "others": [[it.path, _encode(it.before), _encode(it.after)] for it in journal.others],
         "versions": versions and [versions.base, versions.tip, versions.is_checkpoint],
     }
     ensure_project_folder(project)
@@ -162,8 +174,14 @@ def _parse_journal(plain: dict[str, Any]) -> WriteJournal:
         JournaledFile(str(row["path"]), _decode(row["body"]), _decode(row["after"]))
         for row in plain["files"]
     )
+    others = tuple(
+        JournaledOther(str(path), _decode(before), _decode(after))
+        for path, before, after in plain.get("others", ())
+        if not find_path_problem(str(path))
+    )
     installation = str(plain.get("installation", ""))
-    return WriteJournal(transaction, moves, files, _parse_versions(plain["versions"]), installation)
+    versions = _parse_versions(plain["versions"])
+    return WriteJournal(transaction, moves, files, versions, installation, others)
 
 
 def _parse_versions(plain: Any) -> PreparedVersions | None:

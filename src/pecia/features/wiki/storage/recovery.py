@@ -18,10 +18,11 @@ from pecia.features.wiki.core.rename import undo_rewrites
 from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.history.message import FILE_SYSTEM, CommitNote
 from pecia.features.wiki.storage import disk
-from pecia.features.wiki.storage.displacement import find_displaced, put_back
+from pecia.features.wiki.storage.displacement import TemporaryFiles, put_back
 from pecia.features.wiki.storage.journal import (
     JournaledFile,
     JournaledMove,
+    JournaledOther,
     WriteJournal,
     digest,
     restore_file,
@@ -64,8 +65,11 @@ def roll_back(root: Path, journal: WriteJournal) -> RecoveryOutcome:
     outcome = RecoveryOutcome()
     for move in reversed(journal.moves):
         _move_back(root, move, outcome)
+    asides = TemporaryFiles(root, journal.written_at_s)
     for file in journal.files:
-        _restore(root, file, outcome, journal.written_at_s)
+        _restore(root, file, outcome, asides, (file.path, journal.path_after(file.path)))
+    for file in journal.others:
+        _restore_other(root, file, outcome, asides, (file.path, journal.path_after(file.path)))
     return outcome
 
 
@@ -158,7 +162,13 @@ def _move_back(root: Path, move: JournaledMove, outcome: RecoveryOutcome) -> Non
         disk.prune(root, folder_of(new))
 
 
-def _restore(root: Path, file: JournaledFile, outcome: RecoveryOutcome, since_s: float) -> None:
+def _restore(
+    root: Path,
+    file: JournaledFile,
+    outcome: RecoveryOutcome,
+    asides: TemporaryFiles,
+    paths: tuple[str, str],
+) -> None:
     path = file.path
     try:
         now = _read_one(root, path)
@@ -166,24 +176,50 @@ def _restore(root: Path, file: JournaledFile, outcome: RecoveryOutcome, since_s:
         # A link, a folder, or larger than a document may be: not ours.
         outcome.kept.append(path)
         return
-    if now == file.body:
-        return
-    if digest(now) == file.after:
-        try:
-            aside = find_displaced(root, path, since_s, file.body)
-            if aside is None:
-                restore_file(root, file, now)
-            else:
-                put_back(root, aside, path, now)
-                now = _read_one(root, path)
-        except Collision:
-            # Somebody is writing it now.
-            aside = None
+    # A file that was not there was not put aside.
+    aside = asides.find_displaced(paths, file.body, now) if file.body is not None else None
+    if now != file.body and not (digest(now) == file.after and _undo(root, file, now, aside)):
+        now = _read_one(root, path)
+        (outcome.deleted if now is None else outcome.edited).append(path)
+        outcome.before[path] = file.body
+    outcome.edited += asides.clear(paths, now, file.body, digests=(file.after,))
+
+
+def _undo(root: Path, file: JournaledFile, now: bytes | None, aside: str | None) -> bool:
+    """Undo a change of a file that is as the write left it. False where a program wrote it: before
+    it was put aside, or just now."""
+    try:
+        if aside is None:
+            restore_file(root, file, now)
         else:
-            if aside is None:
-                return
-    (outcome.deleted if now is None else outcome.edited).append(path)
-    outcome.before[path] = file.body
+            put_back(root, aside, file.path, now)
+    except Collision:
+        return False
+    return aside is None
+
+
+def _restore_other(
+    root: Path,
+    file: JournaledOther,
+    outcome: RecoveryOutcome,
+    asides: TemporaryFiles,
+    paths: tuple[str, str],
+) -> None:
+    """Its bytes are not in the journal. It stays as it was written, which a sync finds, unless what
+    it replaced is still there: that may be what a program wrote."""
+    path = file.path
+    try:
+        now = _read_one(root, path)
+    except (InvalidInput, PayloadTooLarge):
+        outcome.kept.append(path)
+        return
+    aside = asides.find_displaced(paths, now) if file.before is not None else None
+    if digest(now) == file.after and aside is not None:
+        # Where somebody is writing it now, what is aside gets a name.
+        with suppress(Collision):
+            put_back(root, aside, path, now)
+            now = _read_one(root, path)
+    outcome.edited += asides.clear(paths, now, digests=(file.before, file.after))
 
 
 def _read_all(root: Path, paths: Iterable[str]) -> dict[str, bytes | None]:

@@ -1,5 +1,6 @@
 """Git remotes of spaces: set, looked at and synced by administrators."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from pecia.kernel.errors import Forbidden, InvalidFormat, NotFound, list_hint
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.job import Job
+from pecia.kernel.jobs.status import JobState, list_jobs
 from pecia.kernel.store.store import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.confirmation import ConfirmableAction, Confirmations, escape_unprintable
@@ -91,6 +93,9 @@ class RemoteOut(Output):
     authors: list[str] = Field(default_factory=list[str])
     auto_sync: bool | None = None
     state: Literal["none", "waiting", "ok", "failing"]
+    progress: str | None = Field(
+        default=None, description="Of the sync under way: the step, and files done of how many."
+    )
     problem: str | None = None
     failures: int = 0
     commit: str | None = None
@@ -204,6 +209,7 @@ class RemoteTools:
             held = await tx.fetch_all(
                 SQL["my_conflicts"], **where, key=None, after=None, limit=MAX_CONFLICTS
             )
+            running = await list_jobs(tx, status="running", name=self.job.full_name)
         wish = await run_sync(read_auto_sync, Path(space["folder"]))
         if row is None:
             useless = [NO_EFFECT.format(name=name)] if wish else []
@@ -219,6 +225,7 @@ class RemoteTools:
             authors=row["authors"],
             auto_sync=is_on,
             state=_state(row),
+            progress=_format_progress([it for it in running if it.key == space["source_id"]]),
             problem=row["problem"],
             failures=row["failures"],
             commit=row["tip"],
@@ -317,6 +324,13 @@ def _state(row: dict[str, Any]) -> Literal["waiting", "ok", "failing"]:
     if row["problem"] is not None:
         return "failing"
     return "waiting" if row["synced_at"] is None else "ok"
+
+
+def _format_progress(running: Sequence[JobState]) -> str | None:
+    for it in running:
+        count = "" if it.total is None else f": {it.done or 0:,.0f} of {it.total:,.0f}"
+        return f"{it.message or 'starting'}{count}"
+    return None
 
 
 def _time(at: datetime | None) -> str | None:

@@ -1,6 +1,6 @@
 """Renames: documents move, and links to and from them are rewritten to the same targets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,8 +9,6 @@ from anyio.to_thread import run_sync
 from pecia.features.wiki.config.folder_rules import matches_rule
 from pecia.features.wiki.config.merge import rename_templates
 from pecia.features.wiki.config.problem import InvalidConfig
-from pecia.features.wiki.core.document import decode_any_charset, decode_utf8
-from pecia.features.wiki.core.graph import LinkGraph
 from pecia.features.wiki.core.guard import (
     LOCK_KEY,
     find_locked,
@@ -26,13 +24,12 @@ from pecia.features.wiki.core.names import (
 from pecia.features.wiki.core.rename import (
     LinkRewrite,
     RenamePlan,
-    find_affected,
     plan_document_rename,
     plan_folder_rename,
-    plan_rewrites,
 )
 from pecia.features.wiki.core.summary import EditSummary, parse_summary
-from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
+from pecia.features.wiki.rename_plan import PlannedRename, plan_rename
+from pecia.features.wiki.space import OpenSpace, Wiki
 from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_rename_write
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.obstacle import require_folders
@@ -42,7 +39,6 @@ from pecia.features.wiki.tools.documents import FEATURE
 from pecia.features.wiki.tools.edits import require_free_path
 from pecia.features.wiki.tools.schemas import RenameDocument, RenamedOut, RenameFolder
 from pecia.kernel.errors import (
-    Collision,
     Conflict,
     Forbidden,
     InvalidInput,
@@ -51,7 +47,6 @@ from pecia.kernel.errors import (
     PeciaError,
 )
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.layered_dict import LayeredDict
 from pecia.kernel.text.links.name_index import folder_of
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
@@ -59,17 +54,6 @@ from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 MAX_NAMED = 20
 MOVE_HINT = "Write its text there instead, as a suggestion: write_document. Or ask a person."
 UNLOCK_HINT = "Unlock them first (patch_frontmatter, or the folder rule), then rename."
-
-
-@dataclass(frozen=True, slots=True)
-class RenameResult:
-    """What was done, as far as the caller sees it: names, and how many links were rewritten in
-    which documents."""
-
-    renaming: RenamePlan
-    rewritten: Sequence[LinkRewrite]
-    unwritable: Sequence[str] = ()
-    """Documents with affected links that are not UTF-8, and so are not rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +70,24 @@ class RenameTools:
         )
         require_new_name(new, "newDocName")
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
-        opened.find(old)
+        found = opened.find(old)
         summary = parse_summary(ask.summary) or EditSummary(f"Renamed {old} → {new}")
         async with begin_rename_write(opened) as writer:
-            now = await _all_documents(writer)
             if old != new:
                 # Before what is there: it may be hidden.
-                path = now[old].path
-                await writer.require_may_write(path, new + now[old].extension)
-            renaming = plan_document_rename(old, new, opened.documents)
-            require_version(old, await writer.read(now[old].path), ask.expected_version)
-            moved = await _rename(writer, now, renaming)
-            if renaming.documents:
+                await writer.require_may_write(found.path, new + found.extension)
+            plan = await plan_rename(
+                opened, lambda now: plan_document_rename(old, new, now.documents)
+            )
+            body = await writer.read(plan.opened.find(old).path)
+            require_version(old, body, ask.expected_version)
+            await _rename(writer, plan)
+            if plan.renaming.documents:
                 await writer.record(f"rename: {old} -> {new}", [old, new], summary)
-        fields = _rename_fields(moved, summary if renaming.documents else None)
+        fields = _rename_fields(plan, summary if plan.renaming.documents else None)
         fields |= {**opened.preview.link(new), "previousPreviewUrl": opened.preview.url(old)}
-        rules = await self._update_rules(opened, renaming)
-        text = _format_text(f"{old} is {new}", moved) + _format_rules(rules)
+        rules = await self._update_rules(opened, plan.renaming)
+        text = _format_text(f"{old} is {new}", plan) + _format_rules(rules)
         return ToolResult({**fields, **rules}, (TextContent(text),))
 
     async def rename_folder(self, call: Call, ask: RenameFolder) -> ToolResult:
@@ -120,33 +105,26 @@ class RenameTools:
         if not is_seen or not await run_sync(disk.is_folder, opened.root, old):
             raise NotFound(f"no folder {old!r}", field="fromFolder")
         async with begin_rename_write(opened) as writer:
-            now = await _all_documents(writer)
             await writer.require_may_write(f"{old}/")
             await writer.require_may_write(f"{new}/")
-            if any(it.startswith(f"{old}/") for it in opened.hidden):
-                raise InvalidInput(
-                    f"the folder {old!r} contains files that you may not move", field="fromFolder"
-                )
-            files = sum(it.startswith(f"{old}/") for it in opened.other_files)
-            plan = plan_folder_rename(
-                old, new, opened.documents, opened.other_files, opened.folders or ()
-            )
-            moved = await _rename(writer, now, plan)
-            names = moved.renaming.documents
-            docs = [*names, *names.values()] or [it.name for it in moved.rewritten if it.count]
+            plan = await plan_rename(opened, partial(_choose_folder, old, new))
+            await _rename(writer, plan)
+            names = plan.renaming.documents
+            docs = [*names, *names.values()] or [it.name for it in plan.seen if it.count]
             if docs:
                 await writer.record(f"rename: {old} -> {new}", docs, summary)
-        fields = _rename_fields(moved, summary)
-        if plan.folder and files:
+        fields = _rename_fields(plan, summary)
+        files = sum(it.startswith(f"{old}/") for it in plan.opened.other_files)
+        if plan.renaming.folder and files:
             fields["movedFiles"] = files
-        names = moved.renaming.documents.values()
+        names = plan.renaming.documents.values()
         fields["previewUrls"] = {it: opened.preview.url(it) for it in names}
         if opened.preview.source is not None:
             fields["previewUrlSource"] = opened.preview.source
-        text = _format_text(f"{old}/ is {new}/", moved)
+        text = _format_text(f"{old}/ is {new}/", plan)
         if "movedFiles" in fields:
             text += f" {files} other files moved with it."
-        rules = await self._update_rules(opened, moved.renaming)
+        rules = await self._update_rules(opened, plan.renaming)
         return ToolResult({**fields, **rules}, (TextContent(text + _format_rules(rules)),))
 
     async def _update_rules(self, opened: OpenSpace, renaming: RenamePlan) -> dict[str, Json]:
@@ -202,104 +180,45 @@ def rename_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     )
 
 
-async def _all_documents(writer: SpaceWrite) -> LayeredDict[str, WikiDocument]:
-    """All documents, visible to the caller or not: links in hidden ones must not break either."""
-    opened = writer.opened
-    every = opened.documents.copy()
-    every.update(opened.hidden)
-    now = await opened.wiki.sync.scan(opened.location)
-    if {name: (it.path, it.stamp) for name, it in every.items()} != {
-        name: (path, now.stamps[path]) for name, path in now.documents.items()
-    }:
-        # Somebody wrote before we had the lock: start over.
-        raise Collision("the space changed meanwhile; try again")
-    return every
+def _choose_folder(old: str, new: str, now: OpenSpace) -> RenamePlan:
+    if any(it.startswith(f"{old}/") for it in now.hidden):
+        raise InvalidInput(
+            f"the folder {old!r} contains files that you may not move", field="fromFolder"
+        )
+    return plan_folder_rename(old, new, now.documents, now.other_files, now.folders or ())
 
 
-async def _rename(
-    writer: SpaceWrite, now: LayeredDict[str, WikiDocument], renaming: RenamePlan
-) -> RenameResult:
+async def _rename(writer: SpaceWrite, plan: PlannedRename) -> None:
+    opened, renaming = plan.opened, plan.renaming
     if not renaming.documents and not renaming.folder:
-        return RenameResult(renaming, ())
-    opened = writer.opened
+        return
+    now = {**opened.documents, **opened.hidden}
     paths = {old: new + now[old].extension for old, new in renaming.documents.items()}
-    await _require_open(writer, now, renaming, paths)
-    graph = await opened.graph()
-    _require_unlocked_moves(opened, now, renaming, graph)
-    # By what the caller sees: a link must not be rewritten to a name that is hidden from them.
-    seen, unwritable = await run_sync(
-        _plan_link_rewrites, opened, opened.documents, graph, renaming
-    )
-    await _require_may_rewrite(writer, now, seen)
-    _require_direct_links(opened, now, renaming, seen)
-    _require_unlocked_links(opened, now, renaming, seen)
-    found = [*seen, *await _plan_hidden(writer, now, renaming)]
-    moves = [renaming.folder] if renaming.folder else [(now[it].path, paths[it]) for it in paths]
+    await _require_open(plan, paths)
+    await _require_unlocked_moves(plan)
+    await _require_may_rewrite(writer, plan)
+    _require_direct_links(plan)
+    _require_unlocked_links(plan)
+    if plan.hidden:
+        writer.allow(*(now[it.name].path for it in plan.hidden))
+    found = [*plan.seen, *plan.hidden]
     await writer.require_unchanged({now[it.name].path: it.old_text.encode() for it in found})
     for it in found:
         if it.count:
             await writer.write(now[it.name].path, it.text.encode(), MergeBase.FILE)
     documents = [(now[old].path, path) for old, path in paths.items()]
+    moves = [renaming.folder] if renaming.folder else documents
     for old, new in moves:
         await writer.move(old, new, documents)
     opened.record_returned([*paths.values()])
-    return RenameResult(renaming, seen, unwritable)
 
 
-async def _plan_hidden(
-    writer: SpaceWrite, now: LayeredDict[str, WikiDocument], renaming: RenamePlan
-) -> Sequence[LinkRewrite]:
-    """Links in documents that the caller may not see follow the rename too, locked or not. No
-    answer says so: a refusal would tell that they are there."""
-    opened = writer.opened
-    if not opened.hidden:
-        return ()
-    graph = await opened.wiki.graph_of_all(opened, now)
-    found, _ = await run_sync(_plan_link_rewrites, opened, opened.hidden, graph, renaming)
-    writer.allow(*(now[it.name].path for it in found))
-    return found
-
-
-def _plan_link_rewrites(
-    opened: OpenSpace,
-    some: Mapping[str, WikiDocument],
-    graph: LinkGraph,
-    renaming: RenamePlan,
-) -> tuple[list[LinkRewrite], list[str]]:
-    """Of some documents those to rewrite, and those that cannot be because they are not UTF-8."""
-    foreign: set[str] = set()
-    read = {it: some[it] for it in find_affected(renaming, graph) if it in some}
-    texts = _texts(opened, dict(sorted(read.items())), foreign)
-    every = plan_rewrites(renaming, graph.names, texts, graph.rules, opened.has_place)
-    unwritable = sorted(it.name for it in every if it.name in foreign)
-    return [it for it in every if it.name not in foreign], unwritable
-
-
-def _texts(
-    opened: OpenSpace, now: Mapping[str, WikiDocument], foreign: set[str]
-) -> Iterator[tuple[str, str]]:
-    for it in now.values():
-        try:
-            body = disk.read(opened.root, it.path)
-        except PeciaError:
-            continue
-        text = decode_any_charset(body)
-        if text is not None:
-            if decode_utf8(body) is None:
-                foreign.add(it.name)
-            yield it.name, text
-
-
-async def _require_open(
-    writer: SpaceWrite,
-    now: Mapping[str, WikiDocument],
-    renaming: RenamePlan,
-    paths: Mapping[str, str],
-) -> None:
+async def _require_open(plan: PlannedRename, paths: Mapping[str, str]) -> None:
     """Require free target paths that are not ignored."""
-    opened = writer.opened
+    opened, renaming = plan.opened, plan.renaming
     for old, path in paths.items():
-        require_direct(opened, now[old].path, "renaming it")
+        was = opened.documents[old].path
+        require_direct(opened, was, "renaming it")
         require_direct(opened, path, "a rename to there", MOVE_HINT)
         require_free_path(opened, renaming.documents[old], "newDocName")
         if renaming.folder:
@@ -308,7 +227,7 @@ async def _require_open(
         if await run_sync(disk.exists, opened.root, path):
             raise Conflict(
                 "a file of that name exists already",
-                colliding=[{"existing": path, "incoming": now[old].path, "to": path}],
+                colliding=[{"existing": path, "incoming": was, "to": path}],
             )
     if renaming.folder:
         old, new = renaming.folder
@@ -320,12 +239,10 @@ async def _require_open(
             )
 
 
-async def _require_may_rewrite(
-    writer: SpaceWrite, now: Mapping[str, WikiDocument], found: Sequence[LinkRewrite]
-) -> None:
+async def _require_may_rewrite(writer: SpaceWrite, plan: PlannedRename) -> None:
     """A caller who may not rewrite the links may not break them."""
     try:
-        await writer.require_may_write(*(now[it.name].path for it in found))
+        await writer.require_may_write(*(plan.opened.documents[it.name].path for it in plan.seen))
     except Forbidden as refused:
         path = str(refused.fields["docName"])
         raise Forbidden(
@@ -334,17 +251,11 @@ async def _require_may_rewrite(
         ) from None
 
 
-def _require_direct_links(
-    opened: OpenSpace,
-    now: Mapping[str, WikiDocument],
-    renaming: RenamePlan,
-    found: Sequence[LinkRewrite],
-) -> None:
+def _require_direct_links(plan: PlannedRename) -> None:
     """Agents change no link where they only suggest: the new name is text too."""
+    opened = plan.opened
     held = sorted(
-        it.name
-        for it in found
-        if it.count and it.name not in renaming.documents and is_held(opened, now[it.name].path)
+        it.name for it in _find_referrers(plan) if is_held(opened, opened.documents[it.name].path)
     )
     if held:
         raise Conflict(
@@ -354,10 +265,10 @@ def _require_direct_links(
         )
 
 
-def _require_unlocked_moves(
-    opened: OpenSpace, now: Mapping[str, WikiDocument], renaming: RenamePlan, graph: LinkGraph
-) -> None:
+async def _require_unlocked_moves(plan: PlannedRename) -> None:
     """Locked documents stay where they are, and nothing moves below a locked folder."""
+    opened, renaming = plan.opened, plan.renaming
+    now, graph = opened.documents, await opened.graph()
     rules = opened.settings.config.folders
     locking = [it.match for it in rules if it.locked]
     locked = sorted(
@@ -378,17 +289,12 @@ def _require_unlocked_moves(
         require_unlocked(new, opened.prefix + new + now[old].extension, None, rules)
 
 
-def _require_unlocked_links(
-    opened: OpenSpace,
-    now: Mapping[str, WikiDocument],
-    renaming: RenamePlan,
-    found: Sequence[LinkRewrite],
-) -> None:
+def _require_unlocked_links(plan: PlannedRename) -> None:
     """Links in locked documents are neither rewritten nor broken."""
+    opened = plan.opened
     texts = (
-        (it.name, opened.prefix + now[it.name].path, it.old_text)
-        for it in found
-        if it.count and it.name not in renaming.documents
+        (it.name, opened.prefix + opened.documents[it.name].path, it.old_text)
+        for it in _find_referrers(plan)
     )
     locked = sorted(find_locked(texts, opened.settings.config.folders))
     if locked:
@@ -399,44 +305,49 @@ def _require_unlocked_links(
         )
 
 
-def _rename_fields(moved: RenameResult, summary: EditSummary | None) -> dict[str, Json]:
+def _find_referrers(plan: PlannedRename) -> list[LinkRewrite]:
+    """Those to rewrite that stay where they are."""
+    return [it for it in plan.seen if it.count and it.name not in plan.renaming.documents]
+
+
+def _rename_fields(plan: PlannedRename, summary: EditSummary | None) -> dict[str, Json]:
     renamed: list[Json] = [
-        {"fromDocName": old, "toDocName": new} for old, new in moved.renaming.documents.items()
+        {"fromDocName": old, "toDocName": new} for old, new in plan.renaming.documents.items()
     ]
     rewritten: list[Json] = [
-        {"docName": moved.renaming.documents.get(it.name, it.name), "rewrites": it.count}
-        for it in moved.rewritten
+        {"docName": plan.renaming.documents.get(it.name, it.name), "rewrites": it.count}
+        for it in plan.seen
         if it.count
     ]
     fields: dict[str, Json] = {"ok": True, "renamed": renamed, "rewrittenDocs": rewritten}
-    if moved.unwritable:
+    if plan.unwritable:
         # By their new names.
-        fields["notRewritten"] = [moved.renaming.documents.get(it, it) for it in moved.unwritable]
-    if stranded := sum(it.unresolved for it in moved.rewritten):
+        fields["notRewritten"] = [plan.renaming.documents.get(it, it) for it in plan.unwritable]
+    if stranded := sum(it.unresolved for it in plan.seen):
         fields["strandedLinks"] = stranded
-        fields["stranded"] = [*_stranded_documents(moved)[:MAX_NAMED]]
+        fields["stranded"] = [*_stranded_documents(plan)[:MAX_NAMED]]
     if summary is not None:
         fields["summary"] = summary.to_json()
     return fields
 
 
-def _format_text(what: str, moved: RenameResult) -> str:
-    links = sum(it.count for it in moved.rewritten)
-    count = len(moved.renaming.documents)
+def _format_text(what: str, plan: PlannedRename) -> str:
+    links = sum(it.count for it in plan.seen)
+    count = len(plan.renaming.documents)
     text = f"{what} now: {count} documents moved, {links} links rewritten."
-    if stranded := sum(it.unresolved for it in moved.rewritten):
-        named = _name_some(_stranded_documents(moved))
+    if stranded := sum(it.unresolved for it in plan.seen):
+        named = _name_some(_stranded_documents(plan))
         text += f" {stranded} links cannot name that place and are dead now: in {named}."
-    if moved.unwritable:
-        named = _name_some([moved.renaming.documents.get(it, it) for it in moved.unwritable])
+    if plan.unwritable:
+        named = _name_some([plan.renaming.documents.get(it, it) for it in plan.unwritable])
         text += f" Links were left as they are where the file is not UTF-8: {named}."
     return text
 
 
-def _stranded_documents(moved: RenameResult) -> list[str]:
+def _stranded_documents(plan: PlannedRename) -> list[str]:
     """By their new names."""
-    names = moved.renaming.documents
-    return [names.get(it.name, it.name) for it in moved.rewritten if it.unresolved]
+    names = plan.renaming.documents
+    return [names.get(it.name, it.name) for it in plan.seen if it.unresolved]
 
 
 def _name_some(names: Sequence[str]) -> str:

@@ -243,4 +243,5 @@ def _pair(gone: Sequence[str], added: Sequence[str], contents: _Contents) -> lis
 
 
 def _extension(path: str) -> str:
-    return path.rpartition("/")[2].rpartition(".")[2].lower()
+    _, dot, extension = path.rpartition("/")[2].rpartition(".")
+    return dot and extension.lower()
