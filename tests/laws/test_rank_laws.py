@@ -1,6 +1,7 @@
 """What holds for every ranking, whatever was found."""
 
 import random
+from string import ascii_lowercase
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from pecia.kernel.corpus.keyword.analysis.scripts import clean_text
 from pecia.kernel.corpus.keyword.analysis.token_filters import cjk_query_bigrams
 from pecia.kernel.corpus.keyword.analysis.tokenizer import (
+    find_places,
     find_terms,
     stemming_analyzer,
     tokenize,
@@ -236,6 +238,60 @@ def test_words_looked_up_are_the_words_the_engine_makes(text: str, language: str
     assert [(it.term, it.start, it.end) for it in found] == [
         (it.text, it.char_offset_from, it.char_offset_to) for it in made
     ]
+
+
+# Stemming changes the ends of English words, and of these more than that.
+irregular = st.sampled_from(["dying", "skies", "idly", "ugly", "early", "only", "Élysée", "œuvre"])
+endings = (
+    st.sampled_from(
+        [
+            "",
+            "s",
+            "es",
+            "ies",
+            "ied",
+            "y",
+            "ly",
+            "ying",
+            "ing",
+            "eed",
+            "ed",
+            "ated",
+            "bled",
+            "tional",
+        ]
+    )
+    | st.sampled_from(
+        [
+            "ency",
+            "ably",
+            "ization",
+            "ational",
+            "ator",
+            "ousness",
+            "bility",
+            "logy",
+            "ically",
+            "icate",
+        ]
+    )
+    | st.sampled_from(["iveness", "ement", "able", "ßes", "ées", "ç"])
+)
+regular = st.builds(
+    str.__add__,
+    st.text(ascii_lowercase + "aeiouyáß", min_size=1, max_size=7),
+    endings,
+)
+
+
+@given(st.lists(irregular | regular, max_size=12))
+@law
+def test_the_places_of_a_term_are_those_among_all_terms_of_the_text(words: list[str]) -> None:
+    text = ", ".join(words)
+    terms = tokenize(text, "en")
+    for term in terms:
+        held = [at for at, it in enumerate(terms) if it == term]
+        assert find_places(text, [term], "en") == {term: held}
 
 
 def test_every_sign_parts_words_or_does_not_as_the_engine_has_it() -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress, count, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.tokenizer import (
     AskedTerms,
+    find_places,
     tokenize,
-    tokenize_chunk,
 )
 
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
@@ -103,38 +103,35 @@ def _weigh_own(reading: CandidateText, asked: tuple[str, ...]) -> WeighedTerms:
 def _weigh(
     reading: CandidateText, asked: Sequence[str], aliases: Mapping[str, str]
 ) -> WeighedTerms:
-    title, headings, text = _read_terms(reading, aliases)
-    places = _term_positions(text, asked)
-    held = frozenset(asked) & {*places, *title, *headings}
+    language = reading.language
+    wanted = frozenset(asked)
+    places = find_places(reading.text, wanted.union(aliases), language)
+    title, headings = _name_terms(reading.title, language), _name_terms(reading.headings, language)
+    if aliases:
+        places = _merge_aliases(places, aliases)
+        title, headings = (frozenset(aliases.get(it, it) for it in of) for of in (title, headings))
+    titled, headed = wanted & title, wanted & headings
+    held = titled.union(headed, places)
     return WeighedTerms(
         held,
         Evidence(
-            coverage=_share(asked, held),
+            coverage=len(held) / len(asked),
             proximity=_proximity(places, asked),
             phrase=_longest_run(places, asked),
-            title=_share(asked, title),
-            headings=_share(asked, headings),
+            title=len(titled) / len(asked),
+            headings=len(headed) / len(asked),
         ),
     )
 
 
-class CandidateTerms(NamedTuple):
-    """The terms of a candidate; those of its text in order."""
-
-    title: frozenset[str]
-    headings: frozenset[str]
-    text: Sequence[str]
-
-
-def _read_terms(reading: CandidateText, aliases: Mapping[str, str]) -> CandidateTerms:
-    """The terms of a candidate, with those that aliases stand for."""
-    language = reading.language
-    title, headings = (_name_terms(it, language) for it in (reading.title, reading.headings))
-    text = tokenize_chunk(reading.text, language)
-    if not aliases:
-        return CandidateTerms(title, headings, text)
-    names, above, text = ([aliases.get(it, it) for it in some] for some in (title, headings, text))
-    return CandidateTerms(frozenset(names), frozenset(above), text)
+def _merge_aliases(
+    places: Mapping[str, list[int]], aliases: Mapping[str, str]
+) -> dict[str, list[int]]:
+    """The places of terms, with those of the aliases that stand for them."""
+    merged: dict[str, list[int]] = {}
+    for term, found in places.items():
+        merged.setdefault(aliases.get(term, term), []).extend(found)
+    return {term: sorted(found) for term, found in merged.items()}
 
 
 # Chunks of one file have the same title, and files of a folder headings.
@@ -143,19 +140,9 @@ def _name_terms(name: str, language: str) -> frozenset[str]:
     return frozenset(tokenize(name, language))
 
 
-def _term_positions(body: Sequence[str], asked: Sequence[str]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    # Most terms are not wanted: this passes them without a loop.
-    for at in compress(count(), map(frozenset(asked).__contains__, body)):
-        places.setdefault(body[at], []).append(at)
-    return places
-
-
-def _share(asked: Sequence[str], held: frozenset[str]) -> float:
-    return sum(map(held.__contains__, asked)) / len(asked)
-
-
 def _proximity(places: Mapping[str, Sequence[int]], asked: Sequence[str]) -> float:
+    if len(places) < 2:
+        return 0.0
     near = [
         _nearness(places[one], places[next_])
         for one, next_ in pairwise(asked)

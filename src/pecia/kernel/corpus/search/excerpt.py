@@ -18,6 +18,7 @@ MAX_WINDOW_CHARS = 1800
 NEIGHBOUR_REACH = 1
 
 _GAP = re.compile(r"\s+")
+_MARKUP = re.compile("[&<>\"']")
 _MAX_WORD_CHARS = 100
 _TABLE_RULE = re.compile(r"\|[\s:|-]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -86,22 +87,20 @@ class Snippet:
     @property
     def html(self) -> str:
         """HTML, escaped; matches in `mark`."""
-        return self.highlight("<mark>", "</mark>", escape)
+        # Most texts have nothing to escape, and a snippet has a dozen pieces.
+        return self.highlight("<mark>", "</mark>", escape if _MARKUP.search(self.text) else str)
 
     def highlight(
         self, before: str = "**", after: str = "**", spell: Callable[[str], str] = str
     ) -> str:
         """The snippet with signs around matches; `spell` writes the rest."""
         pieces: list[str] = []
-        at = self.start
+        at, offset = 0, self.span.start
         for mark in self.marks:
-            pieces += (spell(self._between(at, mark.start)), before)
-            pieces += (spell(self._between(mark.start, mark.end)), after)
-            at = mark.end
-        return "".join((*pieces, spell(self._between(at, self.end))))
-
-    def _between(self, start: int, end: int) -> str:
-        return self.text[start - self.start : end - self.start]
+            start, end = mark.start - offset, mark.end - offset
+            pieces += (spell(self.text[at:start]), before, spell(self.text[start:end]), after)
+            at = end
+        return "".join((*pieces, spell(self.text[at:])))
 
 
 def build_window(

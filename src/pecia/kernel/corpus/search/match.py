@@ -83,11 +83,15 @@ class MatchEstimator:
     _known: dict[int, float] = field(default_factory=dict[int, float])
 
     def estimate(self, texts: Mapping[int, CandidateText]) -> dict[int, float]:
+        # Once a language: to look a query up takes as long as to weigh a short text.
+        asked = {
+            it: interpret_query(self.query, it) for it in {it.language for it in texts.values()}
+        }
         for id_, text in texts.items():
             if id_ not in self._known:
                 self._known[id_] = estimate_best_match(
                     text,
-                    interpret_query(self.query, text.language),
+                    asked[text.language],
                     self.rarity,
                     self.cosines.get(id_),
                     self.language,
@@ -125,14 +129,13 @@ def estimate_best_match(
     is_far = cosine is not None and cosine < MIN_TRANSLATED_COSINE
     found: list[float] = []
     for terms, aliases in asked:
-        if aliases and is_far:
-            continue
-        known = {**rarity}
-        for alias, term in aliases.items():
-            known[term] = min(known.get(term, 1.0), rarity.get(alias, 1.0))
-        found.append(
-            estimate_match(reading, terms, known, cosine, None if aliases else language, aliases)
-        )
+        if not aliases:
+            found.append(estimate_match(reading, terms, rarity, cosine, language))
+        elif not is_far:
+            known = {**rarity}
+            for alias, term in aliases.items():
+                known[term] = min(known.get(term, 1.0), rarity.get(alias, 1.0))
+            found.append(estimate_match(reading, terms, known, cosine, None, aliases))
     return max(found)
 
 
@@ -153,11 +156,16 @@ def estimate_match(
     weights = LEXICAL_WEIGHTS if cosine is None else HYBRID_WEIGHTS
     if not terms:
         return _sigmoid(weights.bias + weights.cosine * (cosine or 0.0))
-    idf = {it: rarity.get(it, 1.0) for it in terms}
     held, evidence = weigh_terms(reading, terms, aliases)
-    found = sum(value for term, value in idf.items() if term in held)
-    missing = max((value for term, value in idf.items() if term not in held), default=0.0)
-    coverage = found / (sum(idf.values()) or 1.0)
+    found = total = missing = 0.0
+    for it in terms:
+        value = rarity.get(it, 1.0)
+        total += value
+        if it in held:
+            found += value
+        elif value > missing:
+            missing = value
+    coverage = found / (total or 1.0)
     usual = (
         weights.bias
         + weights.coverage * coverage

@@ -82,11 +82,12 @@ def rerank(
     the best of bad matches would score like a perfect one and outweigh the semantic score. For the
     same reason semantic scores are scaled by how near the nearest candidate is.
     """
-    measured: list[tuple[FusedHit, CandidateText, Evidence]] = []
-    for it in fused:
-        if (reading := readings.get(it.id)) is not None:
-            asked = interpret_query(query, reading.language)
-            measured.append((it, reading, measure_best_evidence(reading, asked)))
+    asked = {it: interpret_query(query, it) for it in {it.language for it in readings.values()}}
+    measured = [
+        (it, reading, measure_best_evidence(reading, asked[reading.language]))
+        for it in fused
+        if (reading := readings.get(it.id)) is not None
+    ]
     trust, closeness = _lexical_trust(measured), _semantic_closeness(measured)
     found = [
         RankedHit(

@@ -16,7 +16,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from pecia.kernel.corpus.keyword.idf import VisibleStatistics
 from pecia.kernel.corpus.keyword.index import NO_HITS, KeywordHit, KeywordIndex
-from pecia.kernel.corpus.keyword.query.parser import Filter
+from pecia.kernel.corpus.keyword.query.parser import Filter, Query
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.corpus.search.fuse import (
     NO_SCORES,
@@ -82,7 +82,18 @@ class KeywordHits:
     is_theirs: bool
     long: frozenset[int]
     context: Mapping[int, float]
+    terms: "QueryTerms"
     is_now: bool = False
+
+
+class QueryTerms(NamedTuple):
+    """The IDF of the terms of a query, and its words that nothing has, among what is visible."""
+
+    rarity: Mapping[str, float]
+    absent: tuple[str, ...]
+
+
+NO_TERMS = QueryTerms({}, ())
 
 
 class VisibleFile(NamedTuple):
@@ -110,7 +121,7 @@ NO_VISIBLE_HITS = VisibleHits([], {})
 class Candidates:
     """What was retrieved. `lexical` are the lexical hits, best first; `pool` are those to rank.
     `cosines` are of all candidates that have a vector. `is_hybrid`: the query was embedded.
-    `degraded` says what the retrieval had to do without.
+    `degraded` says what the retrieval had to do without. `terms` are those of the query.
     """
 
     lexical: Sequence[KeywordHit]
@@ -119,6 +130,7 @@ class Candidates:
     visible: VisibleSet
     is_hybrid: bool
     degraded: Sequence[str]
+    terms: QueryTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +185,10 @@ class SearchIndexes:
                 if has_context(likely)
                 else NO_SCORES
             )
+            # What the index of another version holds says nothing of what is there.
+            terms = NO_TERMS if cursor is None else count_terms(index, plan.query, scope.visible)
             return KeywordHits(
-                scope, most, found.hits, cursor, found.is_all, is_theirs, long, context
+                scope, most, found.hits, cursor, found.is_all, is_theirs, long, context, terms
             )
 
         return self.reader_cache.submit(caller.tenant_id, run)
@@ -203,6 +217,7 @@ class Retrieval:
     nearest: dict[int, float] = field(default_factory=dict[int, float])
     cosines: dict[int, float] = field(default_factory=dict[int, float])
     context: dict[int, float] = field(default_factory=dict[int, float])
+    terms: QueryTerms = NO_TERMS
     degraded: list[str] = field(default_factory=list[str])
 
     async def run(self, prefetched: Prefetch | None) -> Candidates:
@@ -211,8 +226,9 @@ class Retrieval:
         lexical = await self._apply_context(await self._select_lexical(found))
         pool = await self._search_named_files(lexical)
         cosines = await self._load_pool_cosines(pool)
+        is_hybrid = self.vector is not None
         return Candidates(
-            lexical.hits, pool, cosines, self.visible, self.vector is not None, self.degraded
+            lexical.hits, pool, cosines, self.visible, is_hybrid, self.degraded, self.terms
         )
 
     async def _query_indexes(self, prefetched: Prefetch | None) -> KeywordHits | None:
@@ -301,6 +317,7 @@ class Retrieval:
             return NO_VISIBLE_HITS
         if queried is None or queried.scope != self.indexes.keyword_scope(self.plan, self.visible):
             queried = await self.indexes.query_keywords(self.caller, self.plan, self.visible)
+        self.terms = queried.terms
         found = self._drop_hidden(queried)
         if self.vector is None:
             few = await self._select_few(found)
@@ -432,6 +449,12 @@ class Retrieval:
         if pool.by_file and (vector := self._query_vector()) is not None:
             known = await knn.load_cosines(self.tx, [*pool.scores], *vector)
         return {it: known[it] for it in pool.scores if it in known} | self.nearest
+
+
+def count_terms(index: KeywordIndex, query: Query, visible: VisibleStatistics | None) -> QueryTerms:
+    if not query.has_terms:
+        return NO_TERMS
+    return QueryTerms(index.rarity(query, visible), index.absent_words(query, visible))
 
 
 def context_depth(*, is_hybrid: bool) -> int:

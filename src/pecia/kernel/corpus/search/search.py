@@ -6,15 +6,13 @@ that they may not see changes nothing in the answer.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
-from typing import NamedTuple
 
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.changelog import EMBEDDING_NODE_PREFIX
 from pecia.kernel.corpus.keyword.analysis.tokenizer import find_translated
-from pecia.kernel.corpus.keyword.index import KeywordIndex
 from pecia.kernel.corpus.keyword.lag import IndexLag
 from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
@@ -87,16 +85,6 @@ class SearchResult:
     is_unlikely: bool = False
 
 
-class _QueryTerms(NamedTuple):
-    """The IDF of the terms of a query, and its words that nothing has, among what is visible."""
-
-    rarity: Mapping[str, float]
-    absent: tuple[str, ...]
-
-
-NO_TERMS = _QueryTerms({}, ())
-
-
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """The searchable corpus; every search is for one caller."""
@@ -134,16 +122,12 @@ class Corpus:
         chunks = ChunkReader(tx)
 
         found = await Retrieval(self._indexes, tx, caller, plan, chunks).run(prefetched)
-        # In a thread, while the candidates are read.
-        counted = self._count_terms(caller, plan, found)
-
         weight = self._semantic_weight(ask, found)
         pool = found.pool
         fused = fuse(pool.scores, found.cosines, weight=weight, by_file=pool.by_file)
 
         texts = await _read_texts(plan, found, fused, chunks)
-        terms = await counted if counted else NO_TERMS
-        estimator = self._match_estimator(plan, found, weight, terms) if counted else None
+        estimator = self._match_estimator(plan, found, weight)
         ranked = _rank(plan, found, fused, texts, weight, estimator)
         if len(ranked) <= plan.end:
             ranked = [*ranked, *rank_lexical_tail(found.lexical, ranked)]
@@ -166,7 +150,7 @@ class Corpus:
             len(ranked) > end,
             tuple(it for it in degraded if it is not None),
             _count_later(ranked, found, end, hits),
-            _select_absent(plan.query, terms.absent) if visible and ask.offset == 0 else (),
+            _select_absent(plan.query, found.terms.absent) if visible and ask.offset == 0 else (),
             is_unlikely=ask.offset == 0 and _is_unlikely(best, matches),
         )
 
@@ -185,30 +169,18 @@ class Corpus:
         language = self.embedder.language if self.embedder else ""
         return choose_semantic_weight(ask.query, language) if found.cosines else 0.0
 
-    def _count_terms(
-        self, caller: Caller, plan: SearchPlan, found: Candidates
-    ) -> "Awaitable[_QueryTerms] | None":
-        """Start to count the terms of the query; None if it has none, or nothing was found."""
-        query, visible = plan.query, found.visible.visible
-        if not query.has_terms or not (found.pool.scores or found.cosines):
-            return None
-
-        def count(index: KeywordIndex) -> _QueryTerms:
-            if index.cursor() is None:
-                # What it holds says nothing of what is there.
-                return NO_TERMS
-            return _QueryTerms(index.rarity(query, visible), index.absent_words(query, visible))
-
-        return self.reader_cache.submit(caller.tenant_id, count)
-
     def _match_estimator(
-        self, plan: SearchPlan, found: Candidates, weight: float, terms: "_QueryTerms"
-    ) -> MatchEstimator:
-        """Cosines count for a query in the embedder's language: others say little."""
+        self, plan: SearchPlan, found: Candidates, weight: float
+    ) -> MatchEstimator | None:
+        """Cosines count for a query in the embedder's language: others say little. None where the
+        query has no terms, or nothing was found.
+        """
+        if not plan.query.has_terms or not (found.pool.scores or found.cosines):
+            return None
         is_polyglot = self.embedder is not None and not self.embedder.language
         return MatchEstimator(
             plan.query,
-            terms.rarity,
+            found.terms.rarity,
             {**found.cosines, **found.pool.nearest} if weight >= SEMANTIC_WEIGHT else NO_SCORES,
             detect_text_language(plan.ask.query) if is_polyglot else None,
         )

@@ -5,9 +5,9 @@ Texts repeat their words: to look a stem up takes a tenth of the time that makin
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from itertools import chain, compress
+from itertools import chain, compress, count
 from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
@@ -27,7 +27,6 @@ from pecia.kernel.corpus.keyword.analysis.scripts import (
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     ASCII_WORDS,
     STEMMERS,
-    cjk_query_bigrams,
     has_bigrams,
     stemmer_language,
 )
@@ -38,8 +37,10 @@ DEFAULT_LANGUAGE = "en"
 # Longer than any word, and long enough for a hash.
 _MAX_TERM_CHARS = 100
 _MAX_STEMS = 50_000
-# Twice what a search reads: a chunk is ranked by its words, and then shown with them marked.
-_MAX_CHUNKS = 64
+# How many letters at most a word of English shares with its stem for certain, and how many at the
+# end of a stem may be others: `dying` is `die`.
+_SHARED_CHARS = 5
+_CHANGED_CHARS = 2
 
 
 class StemmedToken(NamedTuple):
@@ -56,20 +57,21 @@ class StemmingAnalyzer:
     def __init__(self, language: str) -> None:
         self.engine = _stemming_engine(language)
         self.stems = _Stems(self)
+        # Stemmers of others change beginnings too: `gekomen` is `koom` in Dutch.
+        self.keeps_beginnings = language == DEFAULT_LANGUAGE
         self._is_dotless = language == "tr"
         self._is_hebrew = language == "he"
 
     def analyze(self, text: str) -> list[str]:
-        found = self.read(text)
-        return self.analyze_by_engine(text) if found is None else found.terms
+        found = self.look_up(text)
+        return self.analyze_by_engine(text) if found is None else found
 
-    def read(self, text: str) -> "TextWords | None":
-        """The words of a text with their stems; None for text without spaces."""
+    def look_up(self, text: str) -> list[str] | None:
+        """The same without asking the engine; None for text without spaces."""
         spaced = self.blank_signs(text)
         if spaced is None:
             return None
-        words = spaced.split()
-        return TextWords(spaced, words, [*map(self.stems.__getitem__, words)])
+        return [*filter(None, map(self.stems.__getitem__, spaced.split()))]
 
     def analyze_by_engine(self, text: str) -> list[str]:
         found = self.engine.analyze(self._lower(text))
@@ -90,11 +92,7 @@ class StemmingAnalyzer:
         if not (self._is_dotless and "I" in text):
             if text.isascii():
                 return text.translate(ASCII_WORDS)
-            try:
-                plain = _SIGNS.sub(" ", text).encode("latin-1")
-            except UnicodeEncodeError:
-                pass
-            else:
+            if (plain := _encode_latin(text) or _encode_latin(_SIGNS.sub(" ", text))) is not None:
                 return plain.translate(_LATIN).decode("latin-1")
         return None if has_bigrams(text) else text.translate(_WORD_SIGNS)
 
@@ -158,22 +156,6 @@ def _base_analyzer() -> tantivy.TextAnalyzerBuilder:
     )
 
 
-class TextWords(NamedTuple):
-    """The words of a text: in `spaced` each stands where it stands in the text, with nothing but
-    spaces between. The stem of a word that the engine leaves out is empty."""
-
-    spaced: str
-    words: list[str]
-    stems: list[str]
-
-    @property
-    def terms(self) -> list[str]:
-        return [*filter(None, self.stems)]
-
-
-_read_chunk = lru_cache(_MAX_CHUNKS)(StemmingAnalyzer.read)
-
-
 class TermToken(NamedTuple):
     """A term and the slice of the text that it stands for."""
 
@@ -196,10 +178,30 @@ def find_terms(text: str, asked: Collection[str], language: str = "") -> list[Te
     ]
 
 
+def find_places(text: str, asked: Collection[str], language: str = "") -> dict[str, list[int]]:
+    """The place of each of these terms among the words of a text. Grams come after all words."""
+    wanted = frozenset(asked)
+    text = text if text.isascii() else clean_text(text)
+    analyzer = _analyzer(language)
+    places: dict[str, list[int]] = {}
+    if (spaced := analyzer.blank_signs(text)) is not None:
+        at = words = 0
+        for term, start, _ in _find_words(analyzer, spaced, wanted):
+            words += len(spaced[at:start].split())
+            at = start
+            places.setdefault(term, []).append(words)
+        return places
+    body = tokenize(text, language)
+    # Most terms are not wanted: this passes them without a loop.
+    for at in compress(count(), map(wanted.__contains__, body)):
+        places.setdefault(body[at], []).append(at)
+    return places
+
+
 def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermToken]:
     analyzer = _analyzer(language)
-    if (found := _read_chunk(analyzer, text)) is not None:
-        return _find_words(found, wanted)
+    if (spaced := analyzer.blank_signs(text)) is not None:
+        return _find_words(analyzer, spaced, wanted)
     if has_unspaced(text):
         grams = [it for it in _unspaced_grams(text) if it.term in wanted]
         return sorted(grams + _find_terms(blank_unspaced(text), wanted, language), key=_by_start)
@@ -213,26 +215,15 @@ def _find_terms(text: str, wanted: frozenset[str], language: str) -> list[TermTo
 
 def tokenize(text: str, language: str = "") -> list[str]:
     """The terms of a text, in order. What has no spaces goes in grams, after all others."""
-    return _tokenize(text, language, StemmingAnalyzer.read)
-
-
-def tokenize_chunk(text: str, language: str = "") -> list[str]:
-    """The same of a chunk, whose words are kept for `find_terms`."""
-    return _tokenize(text, language, _read_chunk)
-
-
-def _tokenize(
-    text: str, language: str, read: Callable[[StemmingAnalyzer, str], TextWords | None]
-) -> list[str]:
     text = text if text.isascii() else clean_text(text)
     analyzer = _analyzer(language)
-    if (words := read(analyzer, text)) is not None:
-        return words.terms
+    if (terms := analyzer.look_up(text)) is not None:
+        return terms
     if has_unspaced(text):
         grams = [it.term for it in _unspaced_grams(text)]
-        return _tokenize(blank_unspaced(text), language, read) + grams
+        return tokenize(blank_unspaced(text), language) + grams
     found = analyzer.analyze_by_engine(_characters(text))
-    return [it.term for whole in found for it in _tokens(whole, 0, len(whole))]
+    return [term for whole in found for term in _terms(whole)]
 
 
 @lru_cache(256)
@@ -272,16 +263,47 @@ def find_translated(query: Query, text: str, language: str = "") -> dict[str, li
     return {word: terms for word, terms in found.items() if terms}
 
 
-def _find_words(found: TextWords, wanted: frozenset[str]) -> list[TermToken]:
-    pairs = zip(found.words, found.stems, strict=True)
+def _find_words(analyzer: StemmingAnalyzer, spaced: str, wanted: frozenset[str]) -> list[TermToken]:
+    """The wanted words of a text that has nothing but spaces between its words, in order."""
+    folded = _fold_latin(spaced) if analyzer.keeps_beginnings else None
+    if folded is not None:
+        return _find_begun(analyzer, spaced, folded, wanted)
+    words = spaced.split()
+    stems = [*map(analyzer.stems.__getitem__, words)]
     # A loop over all of them takes twice as long, and most are not wanted.
-    asked = dict(compress(pairs, map(wanted.__contains__, found.stems)))
-    spaced = f" {found.spaced} "
+    asked = dict(compress(zip(words, stems, strict=True), map(wanted.__contains__, stems)))
+    text = f" {spaced} "
     tokens = [
         TermToken(stem, at, at + len(word))
         for word, stem in asked.items()
-        for at in _whole(spaced, f" {word} ")
+        for at in _whole(text, f" {word} ")
     ]
+    return sorted(tokens, key=_by_start)
+
+
+@lru_cache(64)
+def _beginnings(stems: frozenset[str]) -> tuple[str, ...]:
+    """How every word of English begins that has one of these stems, after a space."""
+    kept = {it: max(1, min(_SHARED_CHARS, len(it) - _CHANGED_CHARS)) for it in stems if it}
+    cut = {f" {it[:end]}" for it, end in kept.items()}
+    return tuple(it for it in sorted(cut) if not any(it[:end] in cut for end in range(2, len(it))))
+
+
+def _find_begun(
+    analyzer: StemmingAnalyzer, spaced: str, folded: str, wanted: frozenset[str]
+) -> list[TermToken]:
+    """The same by the beginnings of the words, in a text whose stemmer keeps them: quicker than to
+    look up every word, and none is stemmed that cannot have been asked for.
+    """
+    text, folded = f" {spaced} ", f" {folded} "
+    tokens: list[TermToken] = []
+    for beginning in _beginnings(wanted):
+        at = folded.find(beginning)
+        while at >= 0:
+            end = folded.find(" ", at + 1)
+            if (stem := analyzer.stems[text[at + 1 : end]]) in wanted:
+                tokens.append(TermToken(stem, at, end - 1))
+            at = folded.find(beginning, end)
     return sorted(tokens, key=_by_start)
 
 
@@ -298,11 +320,18 @@ def _whole(words: str, word: str) -> list[int]:
 
 def _tokens(term: str, start: int, end: int) -> Iterator[TermToken]:
     # Folding may have changed the length of other words, never that of these.
-    if term.isascii() or len(term) != end - start or not cjk_query_bigrams(term):
+    if len(term) != end - start or not has_bigrams(term):
         yield TermToken(term, start, end)
         return
-    for at in range(max(1, len(term) - 1)):
-        yield TermToken(term[at : at + 2], start + at, min(end, start + at + 2))
+    for at, pair in enumerate(_terms(term)):
+        yield TermToken(pair, start + at, min(end, start + at + 2))
+
+
+def _terms(term: str) -> list[str]:
+    """The pairs of a word of Chinese, Japanese or Korean; any other as it is."""
+    if not has_bigrams(term):
+        return [term]
+    return [term[at : at + 2] for at in range(max(1, len(term) - 1))]
 
 
 def _unspaced_grams(text: str) -> Iterator[TermToken]:
@@ -329,4 +358,32 @@ def _analyzer_language(language: str) -> str:
 _LATIN = bytes(ord(it.lower() if it.isalnum() else " ") for it in map(chr, range(256)))
 _SIGNS = re.compile("[\u2000-\u206f\u2190-\u245f\u2500-\u2775\u2794-\u2bff]")
 _WORD_SIGNS = _WordSigns()
+
+
+def _encode_latin(text: str) -> bytes | None:
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return None
+
+
+def _fold_latin(spaced: str) -> str | None:
+    """The words in lower case without their accents, each where it stands; None where a letter
+    becomes two, or is not in Latin-1."""
+    if spaced.isascii():
+        return spaced.lower()
+    plain = _encode_latin(spaced)
+    folded = plain and plain.translate(_folded_latin()).decode("latin-1")
+    return folded if folded and _WIDE not in folded else None
+
+
+@lru_cache(1)
+def _folded_latin() -> bytes:
+    """Each character of Latin-1 in lower case as the engine folds it."""
+    made = ("".join(folding_analyzer().analyze(it)) or it for it in _LATIN.decode("latin-1"))
+    return "".join(it if len(it) == 1 else _WIDE for it in made).encode("latin-1")
+
+
+# Stands for a letter that becomes two when it is folded.
+_WIDE = "\0"
 _by_start = itemgetter(1)
