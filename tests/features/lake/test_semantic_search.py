@@ -220,3 +220,20 @@ async def test_without_a_keyword_index_no_word_is_said_to_stand_nowhere(lake: La
     assert [it["key"] for it in found["hits"]] == ["visit.md"]
     assert any("index is being built" in it for it in found["degraded"])
     assert found["absent"] == []
+
+
+async def test_while_the_keyword_index_is_behind_no_word_is_said_to_stand_nowhere(
+    lake: Lake,
+) -> None:
+    house = lake.house
+    lake.write({"visit.md": PHYSICIAN})
+    await lake.crawl()
+    asked = "physician zeppelin"
+    assert (await lake.search(asked, mode="lexical"))["absent"] == ["zeppelin"]
+    lake.write({"flight.md": "A zeppelin lands on Mondays.\n"})
+    await house.call(house.ana, "crawl_source", source_id="docs")
+    await run_until_idle(house.app.store, house.app.jobs)
+    behind = await lake.search(asked, mode="lexical")
+    assert (keys(behind), behind["absent"]) == (["visit.md"], [])
+    await lake.crawl()
+    assert (await lake.search("zeppelin airship", mode="lexical"))["absent"] == ["airship"]

@@ -317,8 +317,9 @@ class Retrieval:
             return NO_VISIBLE_HITS
         if queried is None or queried.scope != self.indexes.keyword_scope(self.plan, self.visible):
             queried = await self.indexes.query_keywords(self.caller, self.plan, self.visible)
-        self.terms = queried.terms
         found = self._drop_hidden(queried)
+        # An index that is behind says nothing of what it lacks.
+        self.terms = found.terms if found.is_now else found.terms._replace(absent=())
         if self.vector is None:
             few = await self._select_few(found)
             key = visibility_key(self.caller, self.plan)
