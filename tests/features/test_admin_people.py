@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.kernel.errors import Conflict, Forbidden, InvalidInput, Json, NotFound
+from pecia.kernel.errors import Conflict, Forbidden, InvalidInput, Json, NotFound, PeciaError
 from tests.conftest import House
 
 pytestmark = pytest.mark.anyio
@@ -21,6 +21,38 @@ async def test_a_change_that_was_not_allowed_is_never_told_as_done(house: House)
             await house.call(house.bo, tool, **arguments)
     (row,) = (await house.call(house.ana, "list_audit", tool="set_user", limit=1))["rows"]
     assert row["status"] == "denied"
+
+
+async def test_a_member_sees_who_is_in_the_groups_that_they_are_in(house: House) -> None:
+    for group in ("hr", "staff"):
+        await house.call(house.ana, "add_group", name=group)
+        await house.call(house.ana, "add_member", group=group, user=house.ana.user)
+    await house.call(house.ana, "add_member", group="staff", user="bo")
+    both = sorted([house.ana.user, "bo"])
+    listed = (await house.call(house.bo, "list_groups"))["groups"]
+    # The names are what a grant is made to.
+    assert listed == [{"name": "hr", "members": None}, {"name": "staff", "members": both}]
+    every = (await house.call(house.ana, "list_groups"))["groups"]
+    assert every == [
+        {"name": "hr", "members": [house.ana.user]},
+        {"name": "staff", "members": both},
+    ]
+    # Nor does a refusal tell who is in it.
+    refused: list[str] = []
+    for user in (house.ana.user, "bo"):
+        with pytest.raises(PeciaError) as caught:
+            await house.call(house.bo, "remove_member", group="hr", user=user)
+        refused.append(str(caught.value).replace(user, "USER"))
+    assert refused[0] == refused[1]
+
+
+async def test_the_owner_of_a_source_grants_to_a_group_that_they_are_not_in(house: House) -> None:
+    await house.call(house.ana, "add_group", name="hr")
+    await house.call(house.ana, "add_source", source_id="notes", protocol="upload")
+    await house.call(house.ana, "grant", source_id="notes", to="user:bo", role="owner")
+    await house.call(house.bo, "grant", source_id="notes", to="group:hr", role="reader")
+    granted = (await house.call(house.bo, "list_grants", source_id="notes"))["grants"]
+    assert "group:hr" in {it["principal"] for it in granted}
 
 
 async def test_a_tenant_keeps_one_administrator(house: House) -> None:

@@ -30,6 +30,17 @@ async def test_adding_the_same_folder_again_changes_nothing(house: House, tmp_pa
     assert len((await house.call(house.ana, "list_spaces"))["spaces"]) == 1
 
 
+async def test_where_a_folder_lies_is_for_administrators(house: House, tmp_path: Path) -> None:
+    notes = made(tmp_path / "notes")
+    await house.call(house.ana, "add_space", folder=str(notes))
+    [mine] = (await house.call(house.ana, "list_spaces"))["spaces"]
+    [seen] = (await house.call(house.bo, "list_spaces"))["spaces"]
+    assert mine["folder"] == str(notes)
+    assert seen == {**mine, "folder": None}
+    same = await house.call(house.bo, "rename_space", name="notes", new_name="notes")
+    assert same["folder"] is None
+
+
 async def test_another_folder_of_the_same_name_gets_a_number(house: House, tmp_path: Path) -> None:
     for above, name in (("a", "notes"), ("b", "notes-2"), ("c", "notes-3")):
         folder = made(tmp_path / above / "notes")

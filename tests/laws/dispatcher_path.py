@@ -96,7 +96,7 @@ class DispatcherPath:
                 yield "user_principal", (user["name"], name)
         async for group in self._all(who, "list_groups", "groups"):
             yield "user_group", (_group(group["name"]), group["name"])
-            for member in group["members"]:
+            for member in group["members"] or ():
                 yield "group_member", (_group(group["name"]), member)
 
     async def _tokens(self, names: Names, who: caller.Caller) -> Shown:

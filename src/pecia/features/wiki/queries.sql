@@ -4,7 +4,7 @@ SELECT id AS source_id, coalesce(config ->> 'name', substr(id, 6)) AS name, conf
        coalesce((config ->> 'confined')::boolean, false) AS is_confined,
        kernel.is_admin() OR trim_mode = 'open' OR kernel.holds_role(id, ARRAY['owner', 'writer'])
        OR (trim_mode = 'source_only' AND kernel.holds_role(id, ARRAY['reader'])) AS is_whole,
-       wiki.has_unfiled(id) AS is_behind
+       trim_mode = 'per_file' AS is_trimmed, wiki.has_unfiled(id) AS is_behind
   FROM kernel.source
  WHERE tenant_id = kernel.tenant() AND protocol = 'wiki' AND config ->> 'folder' IS NOT NULL ORDER BY id;
 
@@ -15,6 +15,10 @@ SELECT coalesce((config ->> 'confined')::boolean, false) FROM kernel.source
 
 -- name: visible_keys
 SELECT key FROM kernel.file WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s;
+
+-- name: visible_paths
+-- Which of these paths the caller may see, whether or not there is a file.
+SELECT key FROM unnest(%(keys)s::text[]) AS key WHERE wiki.sees_path(%(source_id)s, key);
 
 -- name: spaces_with_file
 -- Which of these files the caller sees, one per space.

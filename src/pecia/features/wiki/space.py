@@ -21,7 +21,12 @@ from pecia.features.wiki.config.merge import EffectiveConfig
 from pecia.features.wiki.core.document import decode_any_charset
 from pecia.features.wiki.core.graph import LinkGraph, build_link_graph
 from pecia.features.wiki.core.metadata import DocumentMetadata
-from pecia.features.wiki.core.names import EXTENSIONS, parse_document_name, split_extension
+from pecia.features.wiki.core.names import (
+    EXTENSIONS,
+    parse_document_name,
+    parse_document_uri,
+    split_extension,
+)
 from pecia.features.wiki.core.similar import find_namesakes
 from pecia.features.wiki.history.history import SpaceHistory
 from pecia.features.wiki.history.port import OpenVersions
@@ -47,6 +52,7 @@ from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import (
     Collision,
     InvalidFormat,
+    InvalidInput,
     Json,
     NotFound,
     PeciaError,
@@ -98,9 +104,31 @@ class OpenSpace:
     def history(self) -> SpaceHistory:
         return self.wiki.recovery.history(self.location)
 
+    def parse_uri(self, text: str, field: str) -> str | None:
+        """The path from the project that the URI of a file names; None for what is no URI."""
+        address = parse_document_uri(text)
+        if address is not None and address.source_id != self.space.source_id:
+            raise InvalidInput(
+                f"{text[:200]!r} is in another source than the space {self.space.name!r}",
+                field=field,
+                got=text[:500],
+                hint=f"Its source is {address.source_id!r}: name that space, or none.",
+            )
+        return None if address is None else address.key
+
+    def parse_path(self, text: str, field: str = "docName") -> str:
+        """The path of a document from the content folder: as it is given, or by the URI of a
+        hit."""
+        key = self.parse_uri(text, field)
+        return text if key is None else key.removeprefix(self.prefix)
+
+    def parse_name(self, text: str, field: str = "docName") -> str:
+        """The name of a document, given as one or by the URI of a hit."""
+        return parse_document_name(self.parse_path(text, field), field)
+
     def find(self, name: str, field: str = "docName") -> WikiDocument:
         """The document of that name; a missing and an invisible one raise the same error."""
-        wanted = parse_document_name(name, field)
+        wanted = self.parse_name(name, field)
         found = self.documents.get(wanted)
         if found is None:
             self.require_markdown(wanted, field)
@@ -149,7 +177,11 @@ class OpenSpace:
         """The text of the document's file."""
         text = decode_any_charset(body)
         if text is None:
-            raise Unprocessable(f"{document.path!r} is not a text file", path=document.path)
+            raise Unprocessable(
+                f"{document.path!r} is not a text file",
+                path=document.path,
+                hint="It has bytes of no charset that is known: no tool of the wiki shows them.",
+            )
         return text
 
     async def load_metadata(self) -> dict[str, DocumentMetadata]:
@@ -289,8 +321,11 @@ class Wiki:
         *,
         wait_s: float | None = None,
     ) -> OpenSpace:
-        """The space that the caller means, freshly synced. Where it must be named, the error names
-        the one that has this document."""
+        """The space that the caller means, freshly synced. The URI of a document names its own.
+        Where it must be named, the error names the one that has this document."""
+        if cwd is None and space is None and document is not None:
+            address = parse_document_uri(document)
+            space = address.source_id if address else None
         async with self.store.reading(call.caller) as tx:
             stored = await self.configs.load_stored(tx, call.caller)
             try:

@@ -16,13 +16,15 @@ MAX_NAMED_SPACES = 10
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A served folder. `is_whole`: the caller sees everything in it. `is_behind`: its files lack
-    edits of live documents. `is_confined`: it must lie below a root of its tenant."""
+    """A served folder. `is_whole`: the caller sees everything in it. `is_trimmed`: grants on
+    folders decide who sees what. `is_behind`: its files lack edits of live documents.
+    `is_confined`: it must lie below a root of its tenant."""
 
     source_id: str
     name: str
     folder: Path
     is_whole: bool
+    is_trimmed: bool
     is_behind: bool
     is_confined: bool
 
@@ -103,6 +105,7 @@ async def find_space(tx: Transaction, cwd: str | None, name: str | None) -> Spac
         row["name"],
         Path(row["folder"]),
         is_whole=row["is_whole"],
+        is_trimmed=row["is_trimmed"],
         is_behind=row["is_behind"],
         is_confined=row["is_confined"],
     )
@@ -130,7 +133,10 @@ def _select_row(
 ) -> dict[str, Any]:
     found = list(rows)
     if name is not None:
-        found = [it for it in found if it["name"] == name]
+        # By its id too, which is what a hit shows: it stays when the space is renamed.
+        found = [it for it in rows if it["name"] == name] or [
+            it for it in rows if it["source_id"] == name
+        ]
         if not found:
             known: list[Json] = [it["name"] for it in rows]
             raise NotFound(f"no space {name!r}", field="space", allowed=known)

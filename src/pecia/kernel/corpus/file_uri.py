@@ -39,6 +39,11 @@ def parse_start(uri: str) -> int:
     return int(found[1]) if found else 0
 
 
+def is_file_uri(text: str) -> bool:
+    """Whether it begins as one."""
+    return text.partition("://")[0].lower() in (SCHEME, REFERENCE_SCHEME)
+
+
 def parse_file_uri(uri: str) -> FileAddress:
     """The file of the URI; an error shows the template."""
     scheme, _, rest = _PART.sub("", uri).partition("://")

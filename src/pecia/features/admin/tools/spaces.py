@@ -92,7 +92,7 @@ class SetSpace(Input):
 class SpaceConfigOut(Output):
     source_id: str
     name: str
-    folder: str
+    folder: str | None = Field(description="On the server's machine; for administrators.")
     enabled: bool
     trim_mode: str
     added: bool
@@ -150,7 +150,7 @@ class SpaceTools:
             await tx.execute(SQL["lock_spaces"])
             if served := await tx.fetch_optional(SQL["space_of_folder"], folder=folder):
                 await self.folders.claim(folder)
-                return _require_same_name(_format_space(served), ask.name)
+                return _require_same_name(_format_space(call, served), ask.name)
             await _require_apart(tx, folder)
             name = await _choose_name(tx, ask.name, folder)
             config["folder"] = folder
@@ -160,14 +160,14 @@ class SpaceTools:
                 tx, PREFIX + name, protocol="wiki", trim_mode=trim_mode, config=config
             )
             note = await catalog.describe_overlap(tx, PREFIX + name, folder)
-            return _format_space(await _load_space(tx, name), added=True, note=note)
+            return _format_space(call, await _load_space(tx, name), added=True, note=note)
 
     async def list_spaces(self, call: Call, ask: PageInput) -> SpaceConfigsOut:
         """The folders that are served as wikis, by name."""
         async with self.store.reading(call.caller) as tx:
             rows = await tx.fetch_all(SQL["spaces"], after=PageCursor.of(ask), limit=ask.limit + 1)
         return SpaceConfigsOut(
-            spaces=[_format_space(it) for it in rows[: ask.limit]],
+            spaces=[_format_space(call, it) for it in rows[: ask.limit]],
             next_cursor=next_cursor(rows, ask.limit, "source_id"),
         )
 
@@ -188,7 +188,7 @@ class SpaceTools:
                         field="name",
                         hint=list_hint("pecia space list"),
                     )
-            return _format_space(await _load_space(tx, ask.new_name))
+            return _format_space(call, await _load_space(tx, ask.new_name))
 
     async def set_space(self, call: Call, ask: SetSpace) -> SpaceConfigOut:
         """Switch a space off or on, or set who sees it. Fields left out stay. Works at once."""
@@ -197,7 +197,7 @@ class SpaceTools:
             await catalog.update_source(
                 tx, row["source_id"], trim_mode=ask.trim_mode, enabled=ask.enabled
             )
-            return _format_space(await _load_space(tx, ask.name))
+            return _format_space(call, await _load_space(tx, ask.name))
 
     async def remove_space(self, call: Call, ask: SpaceTarget) -> RemovedSpaceOut:
         """Stop serving a folder. Its files and their history stay where they are."""
@@ -307,8 +307,11 @@ def _absolute(text: str) -> str:
     return str(path)
 
 
-def _format_space(row: dict[str, Any], *, added: bool = False, note: str = "") -> SpaceConfigOut:
-    return SpaceConfigOut(**row, added=added, note=note)
+def _format_space(
+    call: Call, row: dict[str, Any], *, added: bool = False, note: str = ""
+) -> SpaceConfigOut:
+    made = SpaceConfigOut(**row, added=added, note=note)
+    return made if call.caller.is_admin else made.model_copy(update={"folder": None})
 
 
 async def _load_space(tx: Transaction, name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Users, groups and their aliases: managed by administrators, visible to every member."""
+"""Users, groups and their aliases: managed by administrators. Every member sees their names."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -42,7 +42,9 @@ class UsersOut(Output):
 
 class GroupOut(Output):
     name: str
-    members: list[str]
+    members: list[str] | None = Field(
+        description="For administrators, and for those who are in it."
+    )
 
 
 class GroupsOut(Output):
@@ -138,7 +140,8 @@ class UserTools:
             return UserOut(**await _load_user(tx, ask.name))
 
     async def list_groups(self, call: Call, ask: PageInput) -> GroupsOut:
-        """The groups of your tenant and who is in them."""
+        """The groups of your tenant, and who is in them: of yours, or of all if you are an
+        administrator."""
         async with self.store.reading(call.caller) as tx:
             rows = await tx.fetch_all(SQL["groups"], after=PageCursor.of(ask), limit=ask.limit + 1)
         page = rows[: ask.limit]
@@ -174,7 +177,7 @@ class UserTools:
         """Remove a user from a group. Rights from that group alone end with the next call."""
         async with self.store.writing(call.caller, call.trace) as tx:
             group = await _load_group(tx, ask.group)
-            if ask.user not in group["members"]:
+            if ask.user not in (group["members"] or ()):
                 raise NotFound(
                     f"{ask.user!r} is not in the group {ask.group!r}",
                     user=ask.user,

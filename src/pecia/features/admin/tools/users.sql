@@ -39,15 +39,17 @@ DELETE FROM kernel.user_principal up USING kernel.user_account u, kernel.princip
    AND p.kind = %(kind)s AND p.scope = %(scope)s AND p.value = %(value)s;
 
 -- name: groups
-SELECT g.name, ARRAY(SELECT u.name FROM kernel.group_member m
-                       JOIN kernel.user_account u ON u.tenant_id = m.tenant_id AND u.id = m.user_id
-                      WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id ORDER BY 1) AS members
+SELECT g.name, CASE WHEN kernel.is_admin() OR g.principal_id = ANY ((SELECT kernel.me())::integer[])
+                    THEN ARRAY(SELECT u.name FROM kernel.group_member m
+                                 JOIN kernel.user_account u ON u.tenant_id = m.tenant_id AND u.id = m.user_id
+                                WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id ORDER BY 1) END AS members
   FROM kernel.user_group g WHERE g.name > %(after)s ORDER BY g.name LIMIT %(limit)s;
 
 -- name: group
-SELECT g.name, ARRAY(SELECT u.name FROM kernel.group_member m
-                       JOIN kernel.user_account u ON u.tenant_id = m.tenant_id AND u.id = m.user_id
-                      WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id ORDER BY 1) AS members
+SELECT g.name, CASE WHEN kernel.is_admin() OR g.principal_id = ANY ((SELECT kernel.me())::integer[])
+                    THEN ARRAY(SELECT u.name FROM kernel.group_member m
+                                 JOIN kernel.user_account u ON u.tenant_id = m.tenant_id AND u.id = m.user_id
+                                WHERE m.tenant_id = g.tenant_id AND m.group_id = g.id ORDER BY 1) END AS members
   FROM kernel.user_group g WHERE g.name = %(name)s;
 
 -- name: add_group

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from pecia.kernel.corpus.file_uri import FileAddress, is_file_uri, parse_file_uri
 from pecia.kernel.errors import Conflict, InvalidFormat, Json
 from pecia.kernel.text.links.name_index import folder_of
 
@@ -26,6 +27,11 @@ def parse_document_name(text: str, field: str = "docName") -> str:
     if name in RESERVED or text in RESERVED:
         raise _invalid_name(text, field, "the name is reserved")
     return name
+
+
+def parse_document_uri(text: str) -> FileAddress | None:
+    """The file of a document that is given as a search shows it; None for a name or a path."""
+    return parse_file_uri(text) if is_file_uri(text) else None
 
 
 def require_new_name(name: str, field: str) -> None:

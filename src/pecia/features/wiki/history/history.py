@@ -14,6 +14,7 @@ from pecia.features.wiki.core.names import split_extension
 from pecia.features.wiki.history.message import (
     CHECKPOINT,
     FILE_SYSTEM,
+    RENAME,
     CommitNote,
     ParsedNote,
     format_subject,
@@ -26,7 +27,6 @@ from pecia.kernel.errors import InvalidInput, NotFound
 
 HISTORY_PATH = f"{PROJECT_FOLDER}/history"
 CHECKPOINTS = "refs/checkpoints/main/"
-RENAME = "rename: "
 MAX_COMMITS = 10_000
 EMAIL = "@pecia.local"
 
@@ -122,16 +122,11 @@ class SpaceHistory:
         return [it for it in found if it.by is None or not it.by.note.subject.startswith(RENAME)]
 
     async def read(self, sha: str, path: str) -> tuple[bytes, VersionCommit]:
-        """A document as of a version; NotFound if either is missing."""
+        """A file as of a version; NotFound if either is missing."""
         versions = await self._open()
         if versions is None:
             raise NotFound(f"no version {sha}", field="commitSha")
-        commit = await versions.commit(sha)
-        for row in [path, *await self._former_paths(versions, path, sha)]:
-            body = await _content(versions, sha, self.prefix + row)
-            if body is not None:
-                return body, commit
-        raise NotFound(f"the document is not in version {sha[:7]}", field="commitSha")
+        return await versions.read(sha, self.prefix + path), await versions.commit(sha)
 
     async def read_prepared(self, prepared: PreparedVersions, path: str) -> bytes | None:
         """A document as of versions that are not in history; None if they were pruned."""
@@ -143,11 +138,6 @@ class SpaceHistory:
     async def open_or_create(self) -> VersionRepository:
         await run_sync(_ensure_repository, self.project)
         return await self.open_versions(self.project / HISTORY_PATH)
-
-    async def _former_paths(self, versions: VersionRepository, path: str, sha: str) -> list[str]:
-        """The earlier paths of the document as of that version."""
-        found = await versions.file_commits(self.prefix + path, MAX_COMMITS)
-        return [at.removeprefix(self.prefix) for commit, at in found if commit.oid == sha]
 
     def _version(self, commit: VersionCommit, path: str) -> DocumentVersion:
         at = commit.authored_at.isoformat(timespec="seconds")

@@ -1,7 +1,8 @@
 """Commit messages: a subject, and a machine-readable line on who did what. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import posixpath
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -41,6 +42,7 @@ ACTOR_PREFIX = "ok-actor: "
 MAX_SUBJECT_CHARS = 72
 CHECKPOINT, UPSTREAM, WIP = "checkpoint", "upstream", "wip"
 FILE_SYSTEM = "file-system"
+RENAME = "rename: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,6 @@ class CommitNote:
     def message(self) -> str:
         """The whole commit message."""
         subject = self.subject if self.summary is None else f"{self.subject} — {self.summary}"
-        if len(subject) > MAX_SUBJECT_CHARS:
-            subject = f"{subject[: MAX_SUBJECT_CHARS - 1]}…"
         actor: dict[str, Json] = {
             "v": 1,
             "writer_id": self.writer,
@@ -72,7 +72,7 @@ class CommitNote:
             actor["summaries"] = [self.summary]
         if self.others:
             actor["co_writers"] = [*self.others]
-        return f"{subject}\n\n{ACTOR_PREFIX}{orjson.dumps(actor).decode()}\n"
+        return f"{_shorten(subject)}\n\n{ACTOR_PREFIX}{orjson.dumps(actor).decode()}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,50 @@ def _object(text: str) -> dict[str, Json]:
 
 
 def format_subject(docs: Sequence[str]) -> str:
-    if not docs:
-        return "wip: auto-save"
-    return f"wip: {docs[0]}" if len(docs) == 1 else f"wip: {len(docs)} docs"
+    return f"wip: {_name_documents(docs)}" if docs else "wip: auto-save"
+
+
+def _shorten(subject: str) -> str:
+    is_long = len(subject) > MAX_SUBJECT_CHARS
+    return f"{subject[: MAX_SUBJECT_CHARS - 1]}…" if is_long else subject
+
+
+def _name_documents(docs: Sequence[str]) -> str:
+    return docs[0] if len(docs) == 1 else f"{len(docs)} docs"
+
+
+def narrow_note(note: ParsedNote, document: str, hidden: Collection[str]) -> ParsedNote:
+    """The note for a reader of one document of the version, from whom others are hidden: as if the
+    version were of the documents that they see. What its writers said may be about the others."""
+    seen = [it for it in note.docs if it not in hidden]
+    if len(seen) == len(note.docs):
+        return note
+    subject = _format_seen_rename(note, hidden)
+    docs = seen if document in seen else [*seen, document]
+    if note.kind == CHECKPOINT:
+        subject = f"{CHECKPOINT}: saved"
+    elif note.kind == UPSTREAM:
+        subject = f"import: {_name_documents(docs)}"
+    subject = _shorten(subject or format_subject(docs))
+    return replace(note, subject=subject, docs=tuple(docs), summaries=(), others=())
+
+
+def _format_seen_rename(note: ParsedNote, hidden: Collection[str]) -> str | None:
+    """The subject of a rename by what the reader sees of it; None if they see no document at both
+    names. A rename notes the old names and then the new ones."""
+    if not note.subject.startswith(RENAME):
+        return None
+    half = len(note.docs) // 2
+    pairs = zip(note.docs[:half], note.docs[half:], strict=False)
+    moved = [(old, new) for old, new in pairs if old not in hidden and new not in hidden]
+    if not moved:
+        return None
+    old, new = moved[0]
+    if len(moved) > 1:
+        # Of a folder: everything below it is called the same.
+        old = posixpath.commonpath([it for it, _ in moved])
+        new = new.removesuffix(moved[0][0].removeprefix(old)).rstrip("/")
+    return f"{RENAME}{old} -> {new}"
 
 
 def _kind(subject: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pecia.features.wiki.core.document import decode_any_charset
 from pecia.features.wiki.core.names import parse_document_name, split_extension
 from pecia.features.wiki.history.history import RemovedDocument
+from pecia.features.wiki.history.visible import VisibleHistory
 from pecia.features.wiki.pages.parameters import json_page, parse_parameters
 from pecia.features.wiki.space import OpenSpace, Wiki
 from pecia.features.wiki.store import SQL
@@ -33,7 +34,7 @@ class VersionPages:
             )
         opened = await self.wiki.open(ask.call, None, query.get("space"))
         path = await find_version_path(opened, name, sha)
-        body, commit = await opened.history.read(sha, path)
+        body, commit = await VisibleHistory(opened).read(sha, path)
         text = decode_any_charset(body)
         if text is None:
             raise Unprocessable(f"{name!r} was not text in version {sha[:7]}", docName=name)

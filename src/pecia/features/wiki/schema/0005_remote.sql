@@ -120,12 +120,17 @@ LANGUAGE sql SECURITY DEFINER SET search_path = wiki, pg_temp AS $$
 $$;
 
 -- By key, from `in_after` on. Whoever sees the document sees that its remote contradicts it; where there is none here,
--- whoever may write it.
+-- whoever may write it. Of one that was renamed on both sides, the other name must be visible too, and the text that
+-- both had is from a third: it is for who sees the whole space.
 CREATE FUNCTION wiki.my_conflicts(in_source text, in_key text, in_after text, in_limit integer)
 RETURNS SETOF wiki.remote_conflict LANGUAGE sql STABLE SECURITY DEFINER SET search_path = wiki, pg_temp AS $$
-    SELECT c.* FROM wiki.remote_conflict c
+    SELECT c.tenant_id, c.source_id, c.key,
+           CASE WHEN c.renamed_to IS NULL OR wiki.sees_path(c.source_id, '') THEN c.base END,
+           c.remote, c.remote_id, c.renamed_to, c.commit_id, c.author, c.subject, c.found_at
+      FROM wiki.remote_conflict c
      WHERE c.tenant_id = kernel.tenant() AND c.source_id = in_source AND (in_key IS NULL OR c.key = in_key)
-       AND (in_after IS NULL OR c.key > in_after) AND wiki.sees_suggestion(c.source_id, c.key, NULL)
+       AND (in_after IS NULL OR c.key > in_after) AND wiki.sees_suggestion(c.source_id, c.key, NULL, '{}')
+       AND (c.renamed_to IS NULL OR wiki.sees_path(c.source_id, c.renamed_to))
      ORDER BY c.key LIMIT in_limit
 $$;
 

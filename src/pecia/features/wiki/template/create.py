@@ -101,9 +101,9 @@ class TemplateTools:
     async def create_document(self, call: Call, ask: CreateDocument) -> ToolResult:
         """Create a document from a template, with title, date, time, author and variables of your
         own filled in. Refused if it exists. Without a template it has its title as a heading."""
-        name = parse_document_name(ask.docName)
         summary = parse_summary(ask.summary)
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
+        name = opened.parse_name(ask.docName)
         async with begin_space_write(opened) as writer:
             path, target = await find_target(opened, writer, ask.docName, suggest=ask.suggest)
             await read_guarded(writer, name, path, NO_DOCUMENT, target=target)
@@ -137,7 +137,7 @@ class TemplateTools:
         ]
         fields: dict[str, Json] = {"templates": rows, "total": len(found)}
         if ask.docName is not None:
-            path = _path_of(ask.docName)
+            path = _path_of(opened.parse_path(ask.docName))
             fields["default"] = find_template(config.folders, opened.prefix + path)
         there = {it.name for it in found}
         missing: list[Json] = [
@@ -186,7 +186,7 @@ def _choose_template(opened: OpenSpace, asked: str | None, path: str) -> WikiDoc
 
 def _find(opened: OpenSpace, asked: str, what: str) -> WikiDocument:
     """By its name, with the folder of templates or without; any document can be one."""
-    wanted = parse_document_name(asked, "template")
+    wanted = opened.parse_name(asked, "template")
     names = opened.template_names
     short = {names.shorten(it.name): it for it in _list_templates(opened)}
     found = short.get(wanted) or opened.documents.get(wanted)

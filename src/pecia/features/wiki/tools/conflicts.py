@@ -101,7 +101,7 @@ class ConflictTools:
         """One conflict: the local text, the remote's, what both had in common, and a text in which
         git's marks show the contradictions."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
-        path = _parse_path(ask.path)
+        path = _parse_path(opened.parse_path(ask.path, "path"))
         async with self.wiki.store.reading(call.caller) as tx:
             row = await _find(tx, opened, path)
         fields = _row(opened, row)
@@ -119,7 +119,7 @@ class ConflictTools:
         """End a conflict: keep the local file, take the remote's, or write a text of your own. The
         next sync pushes it, where the space pushes."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
-        path = _parse_path(ask.path)
+        path = _parse_path(opened.parse_path(ask.path, "path"))
         if (ask.keep == "text") != (ask.markdown is not None):
             raise InvalidInput(
                 "`markdown` goes with keep: text, and with nothing else", field="markdown"

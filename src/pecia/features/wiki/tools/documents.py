@@ -14,6 +14,7 @@ from pecia.features.wiki.core.graph import LinkEdge, LinkGraph
 from pecia.features.wiki.core.guard import document_version
 from pecia.features.wiki.core.names import parse_file_path, parse_folder_name, split_extension
 from pecia.features.wiki.core.text.section import find_section
+from pecia.features.wiki.history.visible import VisibleHistory
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
@@ -54,9 +55,10 @@ class DocumentTools:
     async def read_document(self, call: Call, ask: ReadDocument) -> ToolResult:
         """Read a document with title, description, tags, links both ways and latest versions."""
         opened = await self.wiki.open_early(call, ask.cwd, ask.space, ask.path)
-        if is_catalog(parse_file_path(ask.path)):
-            return await _read_catalog(opened, ask)
-        document = find_document(opened, ask.path)
+        path = parse_file_path(opened.parse_uri(ask.path, "path") or ask.path)
+        if is_catalog(path):
+            return await _read_catalog(opened, ask, path)
+        document = find_document(opened, path)
         body = await run_sync(disk.read, opened.root, document.path)
         text = opened.decode(document, body)
         whole = await opened.graph_soon()
@@ -137,14 +139,26 @@ def find_document(opened: OpenSpace, path: str) -> WikiDocument:
         if found is not None and (not extension or found.path == inside):
             return found
         opened.require_markdown(inside, "path")
+        _require_no_folder(opened, path, inside)
     name = split_extension(inside)[0]
     raise opened.refuse_unknown(f"no document at {path!r}", name, path=path[:500])
+
+
+def _require_no_folder(opened: OpenSpace, path: str, inside: str) -> None:
+    """Refuse a folder with the way to what is in it."""
+    below = f"{inside}/"
+    if count := sum(it.startswith(below) for it in opened.documents):
+        raise NotFound(
+            f"{path!r} is a folder of {count} documents, not a document",
+            path=path[:500],
+            hint=f'list_documents with "dir": "{inside}" lists them.',
+        )
 
 
 async def list_recent_versions(opened: OpenSpace, document: WikiDocument) -> list[Json]:
     """The latest versions, as many as configured."""
     depth = opened.settings.config.mcp.tools.read_document.historyDepth
-    found = await opened.history.list_recent(document.path, depth)
+    found = await VisibleHistory(opened).list_recent(document.path, depth)
     names = await opened.wiki.load_writer_names(opened.call) if found else {}
     return [
         {
@@ -168,8 +182,8 @@ async def _count_suggestions(opened: OpenSpace, path: str) -> int:
         return await Suggestions(tx, opened.location).count_open(path)
 
 
-async def _read_catalog(opened: OpenSpace, ask: ReadDocument) -> ToolResult:
-    path = canonical_catalog_path(parse_file_path(ask.path))
+async def _read_catalog(opened: OpenSpace, ask: ReadDocument, asked: str) -> ToolResult:
+    path = canonical_catalog_path(asked)
     pages = await build_catalogs(opened)
     if path not in pages:
         raise NotFound(f"no catalog at {path!r}", path=path[:500])
@@ -272,6 +286,8 @@ def _format_document(fields: dict[str, Json], text: str) -> str:
         assert isinstance(tags, list)
         lines.append(f"**Tags:** {', '.join(map(str, tags))}")
     lines += [f"**Path:** {fields['path']}", f"**Version:** {fields['version']}"]
+    if waiting := fields.get("openSuggestions"):
+        lines.append(f"**Open suggestions:** {waiting}; list_suggestions has them")
     rows = fields["history"]
     if isinstance(rows, list) and rows:
         lines += ["", "### Recent activity", *map(_format_version, rows)]

@@ -66,13 +66,13 @@ class EditTools:
     async def write_document(self, call: Call, ask: WriteDocument) -> ToolResult:
         """Create a document, replace it, or append to its body. `replace` without frontmatter
         keeps the old one; patch_frontmatter changes or removes its keys."""
-        name = parse_document_name(ask.docName)
         summary = parse_summary(ask.summary)
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
+        name = opened.parse_name(ask.docName)
         async with begin_space_write(opened) as writer:
             path, target = await find_target(opened, writer, ask.docName, suggest=ask.suggest)
             old = await read_guarded(writer, name, path, ask.expected_version, target=target)
-            body = encode_text(_apply_write(old, ask))
+            body = encode_text(_apply_write(name, old, ask))
             made = await write_or_suggest(writer, name, path, (old, body), summary, target)
         if made is not None:
             return made.result(opened, summary)
@@ -83,16 +83,18 @@ class EditTools:
             "created": old is None,
             "version": document_version(body),
         }
+        if old is not None and old.encode() == body:
+            fields["unchanged"] = True
         return await build_write_result(opened.with_document(document), document, fields, summary)
 
     async def edit_document(self, call: Call, ask: EditDocument) -> ToolResult:
         """Replace exact text in a document's body: the first, at an offset, the n-th occurrence
         or all. Frontmatter: use patch_frontmatter."""
-        name = parse_document_name(ask.docName)
         summary = parse_summary(ask.summary)
         find = _find(ask)
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
-        document = opened.find(name)
+        document = opened.find(ask.docName)
+        name = document.name
         async with begin_space_write(opened) as writer:
             target = await choose_target(writer, document.path, asked=ask.suggest)
             old = await read_guarded(writer, name, document.path, ask.expected_version)
@@ -114,6 +116,8 @@ class EditTools:
             "offset": done.offsets[0],
             "version": document_version(encode_text(done.text)),
         }
+        if done.text == old:
+            fields["unchanged"] = True
         return await build_write_result(opened.with_document(document), document, fields, summary)
 
     async def delete_document(self, call: Call, ask: DeleteDocument) -> ToolResult:
@@ -187,11 +191,10 @@ def require_free_path(opened: OpenSpace, name: str, field: str, extension: str =
     return path
 
 
-def _apply_write(old: str | None, ask: WriteDocument) -> str:
+def _apply_write(name: str, old: str | None, ask: WriteDocument) -> str:
     if ask.heading is None:
         return edit.apply_write(old, ask.markdown, ask.position)
     if old is None:
-        name = parse_document_name(ask.docName)
         raise NotFound(f"no document {name!r}", field="docName", docName=name)
     return write_section(old, ask.heading, ask.markdown, ask.position)
 
@@ -209,6 +212,7 @@ async def find_target(
     A new one has the extension that it was asked for with, or `.md`. `folded` are the documents
     there are, if somebody has them already.
     """
+    given = opened.parse_path(given)
     name, extension = parse_document_name(given), split_extension(given)[1].lower()
     if (known := opened.documents.get(name)) is not None:
         return known.path, await choose_target(writer, known.path, asked=suggest)
@@ -346,7 +350,8 @@ async def build_write_result(
     if summary is not None:
         fields["summary"] = summary.to_json()
     now.record_returned([document.path])
-    return ToolResult(fields, (TextContent(_format_text(name, fields, dead)),))
+    path = now.prefix + document.path
+    return ToolResult(fields, (TextContent(_format_text(path, fields, dead)),))
 
 
 async def _link_hints(now: OpenSpace, name: str, graph: LinkGraph, *, is_new: bool) -> list[Json]:
@@ -395,8 +400,9 @@ def _similar_hint(now: OpenSpace, name: str, graph: LinkGraph) -> Json:
     }
 
 
-def _format_text(name: str, fields: dict[str, Json], dead: list[Json]) -> str:
-    lines = [f"Saved {name}, version {fields['version']}."]
+def _format_text(path: str, fields: dict[str, Json], dead: list[Json]) -> str:
+    said = "Nothing changed in" if fields.get("unchanged") else "Saved"
+    lines = [f"{said} {path}, version {fields['version']}."]
     if fields.get("previewUrl"):
         lines.append(f"See it at {fields['previewUrl']}")
     if dead:

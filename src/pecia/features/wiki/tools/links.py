@@ -9,7 +9,6 @@ from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.document import decode_any_charset
 from pecia.features.wiki.core.graph import LinkGraph
-from pecia.features.wiki.core.names import parse_document_name
 from pecia.features.wiki.core.suggest import SuggestionResult, suggest_links
 from pecia.features.wiki.space import OpenSpace, Wiki
 from pecia.features.wiki.storage import disk
@@ -100,7 +99,7 @@ class LinkTools:
         opened = await self.wiki.open_early(call, ask.cwd, ask.space)
         wanted = ask.sourceDocNames
         sources = (
-            None if wanted is None else {parse_document_name(it, "sourceDocNames") for it in wanted}
+            None if wanted is None else {opened.parse_name(it, "sourceDocNames") for it in wanted}
         )
         graph = await opened.graph()
         if sources is None:

@@ -16,7 +16,6 @@ from pecia.features.wiki.core.guard import (
     require_version,
 )
 from pecia.features.wiki.core.names import (
-    parse_document_name,
     parse_folder_name,
     require_new_name,
     split_extension,
@@ -64,12 +63,9 @@ class RenameTools:
 
     async def rename_document(self, call: Call, ask: RenameDocument) -> ToolResult:
         """Rename or move a document, and rewrite every link to it, and its own."""
-        old, new = (
-            parse_document_name(ask.docName),
-            parse_document_name(ask.newDocName, "newDocName"),
-        )
-        require_new_name(new, "newDocName")
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
+        old, new = opened.parse_name(ask.docName), opened.parse_name(ask.newDocName, "newDocName")
+        require_new_name(new, "newDocName")
         found = opened.find(old)
         summary = parse_summary(ask.summary) or EditSummary(f"Renamed {old} → {new}")
         async with begin_rename_write(opened) as writer:
@@ -88,6 +84,7 @@ class RenameTools:
         fields |= {**opened.preview.link(new), "previousPreviewUrl": opened.preview.url(old)}
         rules = await self._update_rules(opened, plan.renaming)
         text = _format_text(f"{old} is {new}", plan) + _format_rules(rules)
+        text += _format_rights(opened, old, new)
         return ToolResult({**fields, **rules}, (TextContent(text),))
 
     async def rename_folder(self, call: Call, ask: RenameFolder) -> ToolResult:
@@ -110,8 +107,9 @@ class RenameTools:
             plan = await plan_rename(opened, partial(_choose_folder, old, new))
             await _rename(writer, plan)
             names = plan.renaming.documents
-            docs = [*names, *names.values()] or [it.name for it in plan.seen if it.count]
-            if docs:
+            if names or any(it.count for it in plan.seen):
+                # Both names are in the message: who may not see one must not read it.
+                docs = [*names, *names.values()] or [old, new]
                 await writer.record(f"rename: {old} -> {new}", docs, summary)
         fields = _rename_fields(plan, summary)
         files = sum(it.startswith(f"{old}/") for it in plan.opened.other_files)
@@ -125,7 +123,8 @@ class RenameTools:
         if "movedFiles" in fields:
             text += f" {files} other files moved with it."
         rules = await self._update_rules(opened, plan.renaming)
-        return ToolResult({**fields, **rules}, (TextContent(text + _format_rules(rules)),))
+        text += _format_rules(rules) + _format_rights(opened, f"{old}/", f"{new}/")
+        return ToolResult({**fields, **rules}, (TextContent(text),))
 
     async def _update_rules(self, opened: OpenSpace, renaming: RenamePlan) -> dict[str, Json]:
         """Give folder rules the new names of their templates, after the documents have moved. What
@@ -342,6 +341,14 @@ def _format_text(what: str, plan: PlannedRename) -> str:
         named = _name_some([plan.renaming.documents.get(it, it) for it in plan.unwritable])
         text += f" Links were left as they are where the file is not UTF-8: {named}."
     return text
+
+
+def _format_rights(opened: OpenSpace, old: str, new: str) -> str:
+    """Whoever publishes a document by moving it should know what is published. It says the same
+    whoever may see the two places: that is not for everybody to know."""
+    if not opened.space.is_trimmed or folder_of(old.rstrip("/")) == folder_of(new.rstrip("/")):
+        return ""
+    return f" Earlier versions stay under the rights of {old}."
 
 
 def _stranded_documents(plan: PlannedRename) -> list[str]:

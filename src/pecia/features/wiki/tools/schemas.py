@@ -14,7 +14,9 @@ MAX_MARKDOWN_CHARS = 1_000_000
 
 OptionalText: TypeAlias = str | None
 
-DOC_NAME = Field(max_length=MAX_PATH_CHARS)
+# The URI of a file may have three characters for one of its path.
+MAX_URI_CHARS = 4 * MAX_PATH_CHARS
+DOC_NAME = Field(max_length=MAX_URI_CHARS, description="As `howto/vpn`, or the URI of a hit.")
 SUMMARY_FIELD = Field(
     default=None,
     max_length=MAX_SUMMARY_INPUT_CHARS,
@@ -49,7 +51,9 @@ class SpaceInput(Input):
 
 
 class ReadDocument(SpaceInput):
-    path: str = Field(max_length=MAX_PATH_CHARS, description="With its extension.")
+    path: str = Field(
+        max_length=MAX_URI_CHARS, description="As `howto/vpn.md`, or the URI of a hit."
+    )
     since: OptionalText = Field(default=None, max_length=200, description="Reserved.")
     offset: int = Field(
         default=0, ge=0, description="Start here: `nextOffset` of a truncated document."

@@ -7,11 +7,11 @@ from anyio.to_thread import run_sync
 from pydantic import Field
 
 from pecia.features.wiki.core.document import decode_any_charset
-from pecia.features.wiki.core.names import parse_document_name
 from pecia.features.wiki.core.summary import EditSummary, parse_summary
 from pecia.features.wiki.core.text.diff import diff_texts
 from pecia.features.wiki.history.history import DocumentVersion, is_checkpoint
 from pecia.features.wiki.history.message import CommitNote, client_of, writer_of
+from pecia.features.wiki.history.visible import VisibleHistory
 from pecia.features.wiki.space import OpenSpace, Wiki
 from pecia.features.wiki.space_write import MergeBase, begin_space_write
 from pecia.features.wiki.storage import disk
@@ -107,11 +107,11 @@ class VersionTools:
                 allowed=["main"],
                 got=ask.branch,
             )
-        name = parse_document_name(ask.docName)
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
+        name = opened.parse_name(ask.docName)
         path = await find_version_path(opened, name)
         names = await self.wiki.load_writer_names(call)
-        rows = await opened.history.timeline(path)
+        rows = await VisibleHistory(opened).timeline(path)
         found = [it for it in rows if _matches_filter(it, ask, names)]
         page = found[ask.offset : ask.offset + ask.limit]
         if not found and name not in opened.documents:
@@ -141,11 +141,11 @@ class VersionTools:
 
     async def rollback_to_version(self, call: Call, ask: Rollback) -> ToolResult:
         """Restore a document to a version. This makes a new version: nothing is lost."""
-        name = parse_document_name(ask.docName)
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
+        name = opened.parse_name(ask.docName)
         path = await find_version_path(opened, name, ask.commitSha)
         sha = await find_version_id(opened, path, ask.commitSha, "commitSha")
-        body, commit = await opened.history.read(sha, path)
+        body, commit = await VisibleHistory(opened).read(sha, path)
         short = sha[:7]
         summary = parse_summary(ask.summary) or EditSummary(f"Restored to {short}")
         async with begin_space_write(opened) as writer:
@@ -167,14 +167,14 @@ class VersionTools:
 
     async def compare_versions(self, call: Call, ask: CompareVersions) -> ToolResult:
         """What changed in a document between two versions, or since one: a unified diff."""
-        name = parse_document_name(ask.docName)
         opened = await self.wiki.open(call, ask.cwd, ask.space, ask.docName)
+        name = opened.parse_name(ask.docName)
         path = await find_version_path(opened, name, ask.fromSha)
         sha = await find_version_id(opened, path, ask.fromSha, "fromSha")
-        old = (await opened.history.read(sha, path))[0]
+        old = (await VisibleHistory(opened).read(sha, path))[0]
         if ask.toSha is not None:
             sha = await find_version_id(opened, path, ask.toSha, "toSha")
-            new = (await opened.history.read(sha, path))[0]
+            new = (await VisibleHistory(opened).read(sha, path))[0]
         else:
             document = opened.documents.get(name)
             new = b"" if document is None else await run_sync(disk.read, opened.root, path)
@@ -211,7 +211,7 @@ async def find_version_id(opened: OpenSpace, path: str, given: str, field: str) 
     read_document shows it."""
     if len(given) == SHA_CHARS:
         return given
-    rows = await opened.history.timeline(path)
+    rows = await VisibleHistory(opened).timeline(path)
     found = {it.sha for it in rows if it.sha.startswith(given)}
     if len(found) > 1:
         raise Conflict(
@@ -226,7 +226,7 @@ async def _former_path(opened: OpenSpace, name: str, sha: str | None) -> str:
     """The last path of a deleted document: its extension is only in the versions."""
     latest: dict[str, str] = {}
     for extension in FORMER_EXTENSIONS:
-        rows = await opened.history.timeline(f"{name}{extension}")
+        rows = await VisibleHistory(opened).timeline(f"{name}{extension}")
         if sha is not None and any(it.sha.startswith(sha) for it in rows):
             return f"{name}{extension}"
         if rows:
@@ -271,7 +271,7 @@ def version_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
 def _version_row(
     opened: OpenSpace, name: str, version: DocumentVersion, names: Mapping[str, str]
 ) -> dict[str, Json]:
-    """One row of a timeline. Other documents of the version only if the caller may see them."""
+    """One row of a timeline, with the documents of the version that are still there."""
     note = version.note
     docs: list[Json] = [it for it in note.docs if it == name or it in opened.documents]
     contributors: list[dict[str, Json]] = [

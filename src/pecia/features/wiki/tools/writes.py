@@ -7,7 +7,7 @@ from pydantic import Field
 
 from pecia.features.wiki.core import edit
 from pecia.features.wiki.core.guard import LOCK_KEY, document_version
-from pecia.features.wiki.core.names import FoldedNames, parse_document_name, require_no_twin
+from pecia.features.wiki.core.names import FoldedNames, require_no_twin
 from pecia.features.wiki.core.summary import parse_summary
 from pecia.features.wiki.core.text.frontmatter import patch_frontmatter
 from pecia.features.wiki.history.message import format_subject
@@ -79,17 +79,18 @@ class WriteTools:
     async def write_documents(self, call: Call, ask: WriteDocuments) -> ToolResult:
         """Create, replace or append to several documents as one version: all of them are written,
         or none."""
-        names = [parse_document_name(it.docName) for it in ask.documents]
+        first = ask.documents[0].docName
+        opened = await self.wiki.open(call, ask.cwd, ask.space, first)
+        names = [opened.parse_name(it.docName) for it in ask.documents]
         if twice := {it for it in names if names.count(it) > 1}:
             raise InvalidInput(f"{min(twice)!r} is named twice", field="documents")
         summary = parse_summary(ask.summary)
-        opened = await self.wiki.open(call, ask.cwd, ask.space)
         folded = FoldedNames.of(opened.documents)
         new = [it for it in names if it not in opened.documents]
         for at, name in enumerate(new):
             twin = FoldedNames.of(new[:at]).find_twin(name)
             require_no_twin(name, twin, field="documents", existing=twin)
-        rows: list[Json] = []
+        rows: list[dict[str, Json]] = []
         written: list[str] = []
         async with begin_space_write(opened) as writer:
             for name, it in zip(names, ask.documents, strict=True):
@@ -111,7 +112,7 @@ class WriteTools:
                 opened.record_returned([path])
             if written:
                 await writer.record(format_subject(written), written, summary)
-        fields: dict[str, Json] = {"written": rows}
+        fields: dict[str, Json] = {"written": [*rows]}
         if summary is not None:
             fields["summary"] = summary.to_json()
         waiting = len(rows) - len(written)
@@ -136,8 +137,8 @@ class WriteTools:
             if old is None:
                 raise NotFound(f"no document {name!r}", field="docName", docName=name)
             body = encode_text(patch_frontmatter(old, patch))
-            made = None
-            if body != old.encode() or target is WriteTarget.SUGGESTION:
+            made, is_same = None, body == old.encode()
+            if not is_same or target is WriteTarget.SUGGESTION:
                 change = (old, body)
                 made = await write_or_suggest(writer, name, document.path, change, summary, target)
         if made is not None:
@@ -151,7 +152,10 @@ class WriteTools:
         }
         if summary is not None:
             fields["summary"] = summary.to_json()
-        said = f"Saved the frontmatter of {name}, version {fields['version']}."
+        if is_same:
+            fields["unchanged"] = True
+        done = "Nothing changed in" if is_same else "Saved"
+        said = f"{done} the frontmatter of {name}, version {fields['version']}."
         return ToolResult(fields, (TextContent(said),))
 
 

@@ -1,7 +1,8 @@
 -- Policies of users, groups and credentials, and how users, groups and tenants are created.
 --
--- Members see their tenant's directory. Only administrators change it. A credential is visible
--- to its user and to administrators; no caller reads a hash.
+-- Members see the users and groups of their tenant, and who is in the groups that they are in.
+-- Only administrators change them. A credential is visible to its user and to administrators; no
+-- caller reads a hash.
 
 CREATE PROCEDURE kernel.guard(guarded regclass) LANGUAGE plpgsql AS $$
 BEGIN
@@ -59,7 +60,11 @@ GRANT SELECT, INSERT, UPDATE (name), DELETE ON kernel.user_group TO pecia_app;
 
 CALL kernel.guard('kernel.group_member');
 CREATE POLICY see ON kernel.group_member FOR SELECT TO pecia_app
-    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.is_member()));
+    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.is_member())
+           AND ((SELECT kernel.is_admin())
+                OR EXISTS (SELECT 1 FROM kernel.user_group g
+                            WHERE g.tenant_id = group_member.tenant_id AND g.id = group_member.group_id
+                              AND g.principal_id = ANY ((SELECT kernel.me())::integer[]))));
 CREATE POLICY add ON kernel.group_member FOR INSERT TO pecia_app
     WITH CHECK (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.may_administer()));
 CREATE POLICY remove ON kernel.group_member FOR DELETE TO pecia_app

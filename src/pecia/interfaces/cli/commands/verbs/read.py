@@ -132,7 +132,8 @@ def _find_on_disk(tools: ToolBackend, place: str) -> tuple[str, str] | None:
     if path is None:
         return None
     listed = cast(Any, tools.call(tools.find_tool("admin.list_spaces"), {}))
-    folders = {Path(str(it["folder"])): str(it["source_id"]) for it in listed["spaces"]}
+    spaces = [it for it in listed["spaces"] if it["folder"] is not None]
+    folders = {Path(str(it["folder"])): str(it["source_id"]) for it in spaces}
     around = next((it for it in path.resolve().parents if it in folders), None)
     if around is None:
         return None
