@@ -33,6 +33,7 @@ from pecia.kernel.store.store import Store
 from tests.conftest import house_flags
 from tests.database import scratch
 from tests.soak import SOAK
+from tests.warm import start as warm
 
 WORDS = ("heron", "otter", "lantern", "harbour", "meadow", "willow")
 # In a long run nothing is proved by haste: whoever else uses the machine may make it slow.
@@ -91,7 +92,7 @@ class CrawlCluster:
             "tells": tells,
         }
         worker = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.crawl_victim"],
+            warm.module("tests.faults.crawl_victim"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

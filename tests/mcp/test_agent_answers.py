@@ -37,9 +37,11 @@ async def served(serve: Serve) -> AsyncGenerator[Served]:
         yield found
 
 
-@pytest.fixture
-async def shore(served: Served, tmp_path: Path) -> ServedLake:
-    return await filled(served, tmp_path / "docs", {**GUIDES, "people.csv": TABLE})
+@pytest.fixture(scope="module")
+async def shore(running: Served, tmp_path_factory: pytest.TempPathFactory) -> ServedLake:
+    """One lake for all tests that only ask."""
+    folder = tmp_path_factory.mktemp("shore")
+    return await filled(running, folder / "docs", {**GUIDES, "people.csv": TABLE})
 
 
 async def ask(talk: RawMcp, tool: str, at: str = DESK, /, **arguments: Json) -> dict[str, Any]:
