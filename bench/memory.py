@@ -36,6 +36,7 @@ HALVED: dict[str, tuple[Half, Half]] = {
     "fresh5": ("fresh5 seen", "fresh5 held"),
     "fresh7": ("fresh7 seen", "fresh7 held"),
     "fresh8": ("fresh8 seen", "fresh8 held"),
+    "fresh10": ("fresh10 seen", "fresh10 held"),
 }
 PARTS = ("labels", *WHOLE, *HALVED, "locomo", "beam", "speed")
 MEMORIES = int(os.environ.get("PECIA_BENCH_MEMORIES", "3000"))

@@ -22,6 +22,8 @@ statement of a line, so that a fact and what looks like it are in one half. The 
 once, by pairs; rules for the five pairs that were merged wrongly were written after that.
 `fresh9` has further corrections and other facts in seven languages, by the author of ADR 345; those
 marked `a` and `b` were written before the code was read. Each line says when it was run.
+`fresh10` was written before the code was read, by the author of ADR 410; its second half was run
+once, through a server, when the changes were done, and nothing was changed after it.
 """
 
 import re
@@ -51,6 +53,8 @@ Half: TypeAlias = Literal[
     "fresh8 seen",
     "fresh8 held",
     "fresh9",
+    "fresh10 seen",
+    "fresh10 held",
 ]
 
 # Sets that are not halved, each in a folder of its own.

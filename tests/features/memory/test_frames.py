@@ -21,9 +21,13 @@ SAME = [
     ("Karim bought a Volvo from Lena.", "Lena sold a Volvo to Karim."),
     ("I prefer tabs over spaces.", "I'd rather use tabs than spaces."),
     ("The logs get read every day.", "The logs are read every day."),
+    ("The mill refuses orders without a stamp.", "Orders without a stamp are refused by the mill."),
+    ("We keep scans in the mill-scans bucket.", "We keep scans in the bucket mill-scans."),
 ]
 OTHER = [
     ("The key in the box is in the car.", "The key in the car is in the box."),
+    ("The mill refuses orders without a stamp.", "Orders are refused by the mill with a stamp."),
+    ("We keep scans in the mill-scans bucket.", "We keep scans in the bucket mill-plans."),
     ("The parcel was sent to Karl.", "The parcel was received by Karl."),
     ("Admins can only delete projects.", "Only admins can delete projects."),
     ("A cup of tea is on the desk.", "A tea cup is on the desk."),

@@ -104,6 +104,18 @@ async def test_instructions_of_other_projects_do_not_hide_those_of_this_one(
 
 
 @pytest.mark.anyio
+async def test_however_many_preferences_there_are_an_older_instruction_is_compared(
+    memories: Memories,
+) -> None:
+    rule = "Never send an offer without a second reader."
+    await memories.remember(memories.bo, rule)
+    liked = [{"text": f"I prefer crate {n} to the others."} for n in range(120)]
+    await memories.call(memories.bo, "memory_import", memories=liked)
+    found = await memories.call(memories.bo, "cipher_memory_search", query="Draft an offer.")
+    assert rule in [it["text"] for it in found["standing"]]
+
+
+@pytest.mark.anyio
 async def test_preferences_do_not_take_the_place_of_an_instruction(memories: Memories) -> None:
     rule = "Never send an offer without a second reader."
     liked = [f"I prefer offers for the {it} on one page." for it in ("mill", "dam", "weir", "dock")]

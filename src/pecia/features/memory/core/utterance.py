@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from pecia.features.memory.core.classify.chatter import is_chatter, is_program_text
+from pecia.features.memory.core.classify.instruction import sounds_standing
 from pecia.features.memory.core.compare.correction import CONTEXT_MARK, with_context
 from pecia.features.memory.core.compare.phrases import LANGUAGES, score_languages
 from pecia.features.memory.core.compare.vocabulary import VOCABULARY
@@ -327,7 +329,10 @@ def is_instruction(sentence: str) -> bool:
     if _NO_COMMAND.match(sentence):
         return False
     patterns = (_STANDING, _CONDITIONAL, _FORMAT, _ALWAYS_UNSPACED)
-    return any(it.match(sentence) for it in patterns) or _is_ever_command(sentence)
+    if any(it.match(sentence) for it in patterns) or _is_ever_command(sentence):
+        return True
+    is_of_now = _HYPOTHESIS.match(sentence) or _WISH_OF_NOW.match(sentence)
+    return not is_of_now and not requests_something(sentence) and sounds_standing(sentence)
 
 
 def _is_ever_command(sentence: str) -> bool:
@@ -342,6 +347,8 @@ def _is_ever_command(sentence: str) -> bool:
 def _read_sentences(plain: str) -> Utterance:
     if not plain:
         return Utterance(skipped=(("", "it is blank"),))
+    if is_program_text(plain):
+        return Utterance(skipped=((plain, "it is the output of a program, or code"),))
     if len(plain) > MAX_SENTENCE_CHARS or "\n" in plain:
         why = _skip_reason(plain)
         return Utterance(skipped=((plain, why),)) if why else Utterance(plain)
@@ -383,6 +390,10 @@ def _skip_reason(sentence: str) -> str | None:
         return "it is a question"
     if _HYPOTHESIS.match(rest):
         return "it is a supposition"
+    return _skip_statement(rest)
+
+
+def _skip_statement(rest: str) -> str | None:
     if is_instruction(rest) or _STANDING_INSIDE.search(rest) or _DECISION.match(rest):
         return None
     is_request = _REQUEST.match(rest) and not _CODE.search(rest)
@@ -390,11 +401,10 @@ def _skip_reason(sentence: str) -> str | None:
         return "it is a request, not something to remember"
     if len(_WORDS.findall(rest)) < 2 + (not _CODE.search(rest)) and not _PREFERENCE.match(rest):
         return None if _is_short_statement(rest) else "it says too little"
-    return (
-        None
-        if _has_verb(rest) or _PREFERENCE.match(rest) or _CODE.search(rest)
-        else "it says nothing about anything"
-    )
+    if is_chatter(rest):
+        return "it is talk about what is being done or said now"
+    says_something = _has_verb(rest) or _PREFERENCE.match(rest) or _CODE.search(rest)
+    return None if says_something else "it says nothing about anything"
 
 
 def _is_unspaced(text: str) -> bool:

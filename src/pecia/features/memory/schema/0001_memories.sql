@@ -291,8 +291,8 @@ BEGIN
 END
 $$;
 
--- The chunks of standing instructions and preferences that hold and whose key matches a pattern, newest first, as far
--- as the caller may see them.
+-- The chunks of standing instructions and preferences that hold and whose key matches a pattern, instructions first and
+-- then newest first, as far as the caller may see them. However many preferences there are, no instruction gives way.
 CREATE FUNCTION memory.standing(in_most integer, in_patterns text[]) RETURNS TABLE (chunk_id bigint, file_id bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 20 SET search_path = kernel, pg_temp AS $$
 DECLARE
@@ -301,7 +301,7 @@ DECLARE
     standing bigint[] := ARRAY(
         SELECT i.file_id FROM memory.item i
          WHERE i.tenant_id = here AND i.facts ? 'standing' AND i.valid_to IS NULL AND i.same_as IS NULL
-         ORDER BY i.file_id DESC);
+         ORDER BY i.facts ->> 'standing' = 'preference', i.file_id DESC);
 BEGIN
     IF standing = '{}' THEN
         RETURN;

@@ -92,6 +92,8 @@ _SUBJECT_PRONOUNS = frozenset(("we", "they", "i", "he", "she", "it"))
 _PERSONS = {"me": "i", "us": "we", "him": "he", "them": "they"}
 
 
+_IDENTIFIER = re.compile(r"[a-z]+(?:[-_.][a-z\d]+)+")
+
 _REWRITES = tuple(
     (re.compile(pattern, re.IGNORECASE), plain)
     for pattern, plain in (
@@ -239,10 +241,11 @@ def _read(
     if who is None or what is None or phrases is None or not who:
         return None
     if inside is not None:
-        # `The wifi in the attic is slow`: said of where it is slow.
-        if verb != "be" or phrases or not what:
+        # `The wifi in the attic is slow`: said of where it is slow; `requests without a token are
+        # refused by the API`: it refuses them.
+        if (verb != "be" or phrases or not what) and not verb.startswith("+"):
             return None
-        who, phrases = inside
+        who, phrases = inside[0], [*inside[1], *phrases]
     if len({*phrases}) != len(phrases):
         return None
     is_passive = verb.startswith("+")
@@ -357,6 +360,9 @@ def _read_noun(words: Sequence[str]) -> tuple[str, ...] | None:
             return tuple(it for it in words if it not in _DETERMINERS)
         words = [*owner, *head]
     words = [it for n, it in enumerate(words) if not _is_relative(words, n)]
+    if len(words) > 1 and _IDENTIFIER.fullmatch(words[-2]) and words[-1].isalpha():
+        # `The acme-logs bucket` is the bucket acme-logs.
+        words = [*words[:-2], words[-1], words[-2]]
     return tuple(_PERSONS.get(it, it) for it in words if it not in _DETERMINERS and it != "'s")
 
 

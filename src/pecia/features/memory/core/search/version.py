@@ -21,6 +21,7 @@ from pecia.features.memory.core.compare.statement import (
     stem,
     synonym_groups,
 )
+from pecia.features.memory.core.compare.tense import past_verbs
 from pecia.features.memory.core.compare.vocabulary import LINES, VOCABULARY
 from pecia.features.memory.core.search.change import tells_change
 from pecia.features.memory.core.search.conversation import read_speaker
@@ -51,6 +52,8 @@ _QUESTION = frozenset(
     )
 )
 _SELVES = frozenset(("i", "my", "me", "we", "our", "us", "mine"))
+_UNCOUNTED = LIGHT | _SELVES | _PREPOSITIONS | {""}
+_SUBJECTS = frozenset(("i", "we", "you", "they", "he", "she", "it"))
 _OWNERS = frozenset(("my", "our", "your", "his", "her", "its", "their"))
 _SKIPPED = frozenset(("now", "just", "again", "only", "also", "still", "already", "new", "current"))
 _ENDED = re.compile(r"\b(?:no longer|any ?more|stopped|quit|not)\b|n['’]t\b", re.IGNORECASE)
@@ -91,6 +94,7 @@ class _Reading:
     is_self: bool
     has_place: bool
     replaces: bool
+    is_event: bool
 
     @property
     def ends(self) -> bool:
@@ -108,37 +112,31 @@ class VersionQuery:
 
     text: str
 
-    def puts_first(self, newer: str, older: str) -> bool:
-        """Whether the newer statement is to come before the older one."""
-        return tells_change(self.text, newer, older) or self._is_answered_by(newer, older)
+    def puts_first(self, newer: str, older: str, *, is_near: bool = False) -> bool:
+        """Whether the newer statement is to come before the older one. `is_near`: to a model it is
+        about as close to the question."""
+        return tells_change(self.text, newer, older) or self._is_answered_by(newer, older, is_near)
 
-    def _is_answered_by(self, newer: str, older: str) -> bool:
+    def _is_answered_by(self, newer: str, older: str, is_near: bool) -> bool:
         new, old = _read(newer), _read(older)
-        if new is None or old is None or new.words == old.words:
+        if new is None or old is None or new.words == old.words or restates(self.text, older):
             return False
         asked = _read_question(self.text)
-        names_older = bool(asked.anchors & old.anchors - new.anchors - _words(new))
-        # Most pairs end here: they are about other things than the question.
-        if (names_older and not new.replaces) or restates(self.text, older):
-            return False
         shared = [it for it in asked.terms if it & new.all_keys and it & old.all_keys]
         missing = [
             it
             for it in asked.terms
             if it & old.all_keys and not it & new.all_keys and not it & _EMPTY
         ]
-        is_self = asked.is_self and new.is_self and old.is_self
-        if (shared or is_self) and new.replaces and _names_value(asked, new, old):
+        if new.replaces and _names_value(asked, new, old) and (shared or asked.is_self):
             return True
-        if names_older:
+        if _is_of_another(asked, missing, new, old):
             return False
+        if is_near and (shared or (asked.is_self and new.is_self and old.is_self)):
+            return True
         if not _answers(asked, shared, missing) and not _names_former(asked, new, old):
             return False
         if not _is_about_same(asked, shared, new, old):
-            return False
-        if _lacks_kind(asked, new, old) or _ends_another(asked, new, old):
-            return False
-        if any(_is_replaced(it, new, old) for it in missing):
             return False
         if not missing and (len(shared) > 1 or not _tells_other(asked, (), new)):
             return True
@@ -239,6 +237,7 @@ def _read(text: str) -> _Reading | None:
         not _SELVES.isdisjoint(words),
         _has_place(words),
         _REPLACED.search(text) is not None,
+        bool(past_verbs(told)),
     )
 
 
@@ -273,7 +272,7 @@ def _overlap(one: _Reading, other: _Reading) -> float:
 
 
 def _counts(word: str) -> bool:
-    return word not in LIGHT and word not in _SELVES and word not in _PREPOSITIONS
+    return word not in _UNCOUNTED
 
 
 def _words(it: _Reading) -> frozenset[str]:
@@ -306,7 +305,11 @@ def _values(words: Sequence[str]) -> tuple[frozenset[str], frozenset[str], froze
         before = words[place - 1] if place else ""
         behind = words[place + 1] if place + 1 < len(words) else ""
         is_number = low[:1].isdigit() or word == "one"
-        if word in _TIMES or word.rstrip("s") in _TIMES or word in ("noon", "midnight"):
+        if is_number and before == "to" and not _counts(behind):
+            # `Was moved to 10`: only the older one tells of what.
+            times.add(low)
+            amounts.add(low)
+        elif word in _TIMES or word.rstrip("s") in _TIMES or word in ("noon", "midnight"):
             times.add(word.rstrip("s"))
         elif _CLOCK.fullmatch(word) or (is_number and _is_moment(before, behind)):
             times.add(low)
@@ -329,6 +332,21 @@ def _has_place(words: Sequence[str]) -> bool:
             if noun and not noun[0].isdigit() and noun.rstrip("s") not in _TIMES:
                 return True
     return False
+
+
+def _is_of_another(
+    asked: _Asked, missing: Sequence[frozenset[str]], new: _Reading, old: _Reading
+) -> bool:
+    """Whether the question is about something, or a kind of value, that only the older one has."""
+    if asked.anchors & old.anchors - new.anchors - _words(new):
+        return True
+    if _lacks_kind(asked, new, old) or _ends_another(asked, new, old):
+        return True
+    replaced = [it for it in missing if _is_replaced(it, new, old)]
+    if _names_value(asked, new, old):
+        # In other words, of the same: `I use vim`, `I ditched vim for Helix`.
+        replaced = [it for it in replaced if it.isdisjoint(PLAIN_STEMS)]
+    return bool(replaced)
 
 
 def _answers(
@@ -399,7 +417,9 @@ def _is_replaced(term: frozenset[str], new: _Reading, old: _Reading) -> bool:
         if not _counts(word) or word in _SKIPPED or _keys(word) & old.all_keys:
             continue
         before, behind = _around(new.words, n)
-        is_modifier = right and _counts(right) and right == behind and stem(word) not in _GENERAL
+        # `We support Node` has a verb before the noun.
+        is_noun = left not in _SUBJECTS and stem(word) not in _GENERAL
+        is_modifier = right and _counts(right) and right == behind and is_noun
         is_owned = left and left == before and left in old.owners | _OWNERS
         is_same_place = left and right and (left, right) == (before, behind)
         if is_modifier or (is_owned and left in new.owners | _OWNERS) or is_same_place:
@@ -428,7 +448,12 @@ def _tells_same(
     asked: _Asked, missing: Sequence[frozenset[str]], new: _Reading, old: _Reading
 ) -> bool:
     """Whether the newer one says in other words what is asked for."""
-    changes = new.changes or any(it.startswith("re") and len(it) > 5 for it in new.words)
+    # What has happened since is a change of what was so: `was ported to`, of `we use`.
+    changes = (
+        new.changes
+        or (new.is_event and not old.is_event)
+        or any(it.startswith("re") and len(it) > 5 for it in new.words)
+    )
     if _names_former(asked, new, old):
         return True
     has_unit = not new.units.isdisjoint(old.units) and bool(new.amounts - old.amounts)
@@ -438,7 +463,8 @@ def _tells_same(
         return changes or bool(new.times & old.times)
     if asked.kind == "place":
         return not _tells_elsewhere(missing, new)
-    if _tells_other(asked, missing, new) or not changes:
+    has_attribute = bool(asked.attribute & new.all_keys & old.all_keys)
+    if _tells_other(asked, missing, new) or not (changes or has_attribute):
         return False
     kinds = [
         (bool(it.names - at.names - _words(at)), not it.amounts | it.times <= at.amounts | at.times)
