@@ -35,6 +35,9 @@ KEPT = [
     "I stopped eating pork.",
     "The file boats.csv lists all kayaks with their owners.",
     "Error 17 of the pump means that the filter is clogged.",
+    "WARNING: valve 3 must stay open while the pump runs.",
+    "Commit 3f2a91c introduced the leak in the bilge sensor.",
+    "commit 3f2a91c introduced the leak in the bilge sensor.",
 ]
 
 

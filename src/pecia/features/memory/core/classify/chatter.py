@@ -19,14 +19,15 @@ _PROGRAM = re.compile(
     # Times with seconds, levels in brackets or with a colon.
     r"\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\b"
     r"|\[(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\]"
-    r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|[Ee]rror|ERROR|FATAL|CRITICAL|fatal|panic):\s"
+    # Not `WARNING:` and `NOTICE:`, which people write above what matters.
+    r"|(?:TRACE|DEBUG|INFO|[Ee]rror|ERROR|FATAL|CRITICAL|fatal|panic):\s"
     r"|(?:npm|yarn|pnpm|pip|cargo)[: ]+(?:WARN|ERR!|notice|warning:|error:)"
     r"|Traceback \(most recent call last\)|\s*File \"[^\"]+\", line \d+|\s+at [\w.$<>]+\("
     r"|[{\[]\s*(?:[\"'{\[\d].*)?[}\]]\s*$|</?\w+[^<>]*>\S*"
     r"|(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP)\s.*;?\s*$"
     r"|(?:def|class|function|func|fn)\s+\w+\s*[({:<]|(?:const|let|var)\s+\w+\s*="
     r"|(?:from [\w.]+ )?import [\w.{}*, ]+;?\s*$|(?:if|for|while)\s*\(.*[{;]"
-    r"|for \w+ in \S+:|[$>%]\s+\w|(?:diff --git|commit [0-9a-f]{7,}|@@ -\d|\+\+\+ |--- )"
+    r"|for \w+ in \S+:|[$>%]\s+\w|(?:diff --git|commit [0-9a-f]{7,}\s*$|@@ -\d|\+\+\+ |--- )"
     r")"
 )
 
