@@ -187,8 +187,8 @@ async def test_a_conflict_of_renames_tells_of_no_place_that_the_reader_does_not_
 ) -> None:
     remote = GitRemote.create(tmp_path)
     synced = SyncedSpace(space, remote)
-    old = "".join(f"line {it} {SECRET}\n" for it in range(12))
-    ours = old[: old.index("line 4")].replace(SECRET, "") + "".join(f"o {it}\n" for it in range(20))
+    old = "".join(f"line {it} of before\n" for it in range(12)) + f"{SECRET}\n"
+    ours = old[: old.index("line 4")] + "".join(f"ours {it}\n" for it in range(20))
     theirs = "".join(f"theirs {it}\n" for it in range(20)) + old[: old.index("line 3")]
     remote.commit_files("Begin", {"a.md": old})
     await synced.set_remote(mode="pull_and_push")
