@@ -121,6 +121,16 @@ def test_a_bundle_is_checked_and_a_pull_request_can_fail(
     assert [(it["path"], it["rule"]) for it in found] == [("a.md", "type"), ("bad.md", "bad-yaml")]
 
 
+def test_a_folder_without_concepts_is_not_called_a_good_bundle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "index.md").write_text("# Index\n")
+    (tmp_path / "inbox.mbox").write_text("From ana\n")
+    for command in ("validate", "lint", "index"):
+        assert run(["okf", command, str(tmp_path)]) == 1
+        assert "there is no concept in" in capsys.readouterr().err
+
+
 def test_findings_come_as_sarif(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
     team = str(manifest.parent / "team")
     assert run(["okf", "lint", team, "--format", "sarif"]) == 1

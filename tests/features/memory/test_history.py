@@ -48,6 +48,10 @@ async def test_what_held_at_a_time_is_found_as_of_then(memories: Memories) -> No
         at = (start + timedelta(days=days)).isoformat()
         assert await memories.recall(memories.bo, QUESTION, as_of=at) == [text]
         assert await memories.listed(memories.bo, as_of=at) == [text]
+    # A day is over when what was said on it is looked for.
+    day = (start + timedelta(days=30)).date().isoformat()
+    assert await memories.recall(memories.bo, QUESTION, as_of=day) == [NEW]
+    assert await memories.listed(memories.bo, as_of=day) == [NEW]
     before = (start - timedelta(days=1)).isoformat()
     assert await memories.recall(memories.bo, QUESTION, as_of=before) == []
 

@@ -1,7 +1,8 @@
 """Argument types that the memory tools share, and their bounds."""
 
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar, cast
 
 import orjson
@@ -41,8 +42,21 @@ def _read_moment(value: object) -> object:
     return value
 
 
+def _read_as_of(value: object) -> object:
+    """What held on a day is what held at its end: what was said on it counts."""
+    if isinstance(value, str) and _DAY.fullmatch(value.strip()):
+        found = _read_moment(value.strip())
+        return found + _LAST_MOMENT if isinstance(found, datetime) else value
+    return _read_moment(value)
+
+
+_DAY = re.compile(r"\d{4}-?\d\d-?\d\d")
+_LAST_MOMENT = timedelta(days=1, microseconds=-1)
+
 Moment = Annotated[AwareDatetime, BeforeValidator(_read_moment)]
 """RFC 3339, or a date."""
+AsOf = Annotated[AwareDatetime, BeforeValidator(_read_as_of)]
+"""The same; a date is its end."""
 MemoryText = Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
 ShortName = Annotated[str, Field(max_length=100)]
 

@@ -29,7 +29,7 @@ from pecia.features.memory.store import (
     supersede_memory,
     to_canonical_text,
 )
-from pecia.features.memory.tools.arguments import UNAUDITED, MemoryText, Moment, ShortName
+from pecia.features.memory.tools.arguments import UNAUDITED, AsOf, MemoryText, ShortName
 from pecia.features.memory.tools.search import FEATURE
 from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, Json, MissingField, NotFound
@@ -49,7 +49,7 @@ class ListMemories(Input):
     limit: int = Field(default=50, ge=1, le=MAX_LISTED)
     cursor: str | None = Field(default=None, max_length=3000, description="From `next_cursor`.")
     all_projects: bool = Field(default=False, description="Not only the project of this session.")
-    as_of: Moment | None = Field(default=None, description="What held then, instead of now.")
+    as_of: AsOf | None = Field(default=None, description="What held then, instead of now.")
     include: list[Literal["superseded"]] = Field(
         default_factory=list[Literal["superseded"]],
         max_length=1,
@@ -63,7 +63,7 @@ class MemoryIdInput(Input):
 
 class MemoryHistoryInput(Input):
     id: MemoryId
-    as_of: Moment | None = Field(default=None, description="Only what held then.")
+    as_of: AsOf | None = Field(default=None, description="Only what held then.")
 
 
 class EditMemory(Input):

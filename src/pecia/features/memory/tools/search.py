@@ -25,7 +25,7 @@ from pecia.features.memory.model import VERSION, MemoryKind
 from pecia.features.memory.retriever import MemoryQuery, MemoryRetriever
 from pecia.features.memory.scope import MemoryScope, resolve_scope
 from pecia.features.memory.settings import MemorySettings
-from pecia.features.memory.tools.arguments import Moment
+from pecia.features.memory.tools.arguments import AsOf
 from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.corpus.provenance import Provenance
 from pecia.kernel.errors import Json
@@ -71,7 +71,7 @@ class MemorySearch(Input):
     all_projects: bool = Field(
         default=False, description="Search all projects, not only this session's."
     )
-    as_of: Moment | None = Field(default=None, description="What held then, instead of now.")
+    as_of: AsOf | None = Field(default=None, description="What held then, instead of now.")
     include: list[Literal["superseded"]] = Field(
         default_factory=list[Literal["superseded"]],
         max_length=1,
@@ -88,7 +88,7 @@ class MemoryPassageSearch(Input):
     all_projects: bool = Field(
         default=False, description="Search all projects, not only this session's."
     )
-    as_of: Moment | None = Field(default=None, description="What held then, instead of now.")
+    as_of: AsOf | None = Field(default=None, description="What held then, instead of now.")
     include: list[Literal["superseded"]] = Field(
         default_factory=list[Literal["superseded"]],
         max_length=1,

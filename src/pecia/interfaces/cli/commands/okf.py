@@ -88,7 +88,13 @@ def _load_bundle(folder: Path) -> "OkfBundle":
         raise InvalidInput(f"{folder} is a file: name the folder it lies in", field="folder")
     if not folder.is_dir():
         raise NotFound(f"there is no folder {folder}", field="folder")
-    return parse_bundle(read_bundle_files(folder), datetime.now(UTC))
+    bundle = parse_bundle(read_bundle_files(folder), datetime.now(UTC))
+    if not bundle.concepts:
+        raise NotFound(
+            f"there is no concept in {folder}: none of its files is a Markdown document",
+            field="folder",
+        )
+    return bundle
 
 
 def _print_findings(
