@@ -273,3 +273,32 @@ def test_a_sentence_that_was_not_cut_between_clauses_states_no_pair(text: str) -
 def test_if_any_is_no_condition() -> None:
     text = "You must keep the notices of the author, if any, in every copy."
     assert all(it[0] != "any" for it in pairs(compiled(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You may change the drawings and you must mark whatever is based upon them.",
+        "You must write to every author who has provided an address in the file.",
+    ],
+)
+def test_a_preposition_or_participle_of_the_verb_before_opens_no_condition(text: str) -> None:
+    for condition, _ in pairs(compiled(text)):
+        assert not condition.startswith(("upon", "them", "provided", "an address"))
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            "The River Licence\nVersion 1.2\nCopyright 2007 River\n\n# Preamble\n\nFish.",
+            "The River Licence",
+        ),
+        (
+            "Boats that carry more than twelve people need a\nsecond pilot.\n\n# Pilots\n\nFish.",
+            "Pilots",
+        ),
+    ],
+)
+def test_the_title_is_the_name_above_everything(text: str, title: str) -> None:
+    assert text_of(compiled(text).metadata, "source_title") == title

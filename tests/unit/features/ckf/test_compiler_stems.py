@@ -21,6 +21,8 @@ PATTERNS = {
     "applies": forms.APPLIES,
     "unless": forms.UNLESS,
     "deontic": forms.DEONTIC,
+    "perfect": signs.PERFECT,
+    **{name: pattern for name, pattern in forms.FRAMES if name != "turns_first"},
 }
 # One wording of each language, with no other word that could open the gate.
 WORDINGS = {
@@ -30,6 +32,12 @@ WORDINGS = {
     "applies": ["applies to", "gilt", "s'applique", "se regirá", "aplica-se"],
     "unless": ["unless", "es sei denn", "à moins", "salvo", "a não ser"],
     "deontic": ["is void", "à la charge", "a cargo de", "obrigação"],
+    "releases": ["need not", "befreit", "dispensé de", "exento de", "isento de"],
+    "excludes": ["is excluded", "ausgeschlossen", "à l'exclusion", "quedan fuera", "não abrange"],
+    "saves": ["apart from x", "abgesehen von", "hormis x", "a reserva de", "ressalvado x"],
+    "replaces": ["in lieu of x", "anstelle x", "au lieu de x", "en vez de", "em vez de"],
+    "names": ["stands for x", "nennt man", "on appelle x", "se denomina x", "conhecido como"],
+    "deems": ["is deemed", "gilt als", "est réputé", "se entenderá", "são havidos"],
     "may_happen": ["may cause", "kann führen", "peut causer", "puede ser", "pode ter"],
 }
 

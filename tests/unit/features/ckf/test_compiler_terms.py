@@ -165,18 +165,33 @@ Operador : la persona «responsable» que explota el transbordador.
 
 Atraque : el lugar donde pasa la noche el transbordador.
 """
+TITLED = """# Lexique
+
+## Amarrage
+
+L’amarrage est l'action d'attacher un bac au quai.
+
+## Format Bac
+
+Le format Bac, pour « Basic Assembly Chart », est un format qui décrit les bacs.
+
+## Quai (port)
+
+Dans un port, un quai, aussi appelé « appontement », est un mur qui borde l'eau.
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "labels"),
     [
+        (TITLED, ["amarrage", "format Bac", "quai"]),
         (HEADED, ["Harbour master", "Mooring line", "Tide table"]),
         (NUMBERED, ["Operator", "Berth"]),
         (ENTRIES, ["Operador", "Atraque"]),
         (TERMED, ["operator", "berth", "Deck"]),
         (COLONS, ["ferry", "berth"]),
     ],
-    ids=["headed", "numbered", "entries", "termed", "colons"],
+    ids=["titled", "headed", "numbered", "entries", "termed", "colons"],
 )
 def test_the_label_of_a_term_is_the_term(text: str, labels: list[str]) -> None:
     package = compile_text(SourceText(text), CompileOptions())

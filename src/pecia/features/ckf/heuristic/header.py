@@ -19,6 +19,7 @@ from pecia.kernel.text.slug import name_slug
 COMPILER_VERSION = "heuristic-1"
 MAX_NOTE_CHARS = 240
 MAX_SUBDOMAINS = 12
+MAX_TITLE_LINE_CHARS = 60
 PREVIEW_CHARS = 200
 SHORT_PREVIEW_CHARS = 40
 
@@ -138,11 +139,29 @@ def build_knowledge_limits(parsed: ParsedText, level: CompressionProfile) -> Ite
 
 
 def _title(parsed: ParsedText) -> str:
-    first = next((it.title for it in parsed.parts if it.title), "")
+    """The title line above everything; else the first heading; else the first sentence."""
+    above = _title_line(parsed.lines[0]) if parsed.lines else ""
+    first = above or next((it.title for it in parsed.parts if it.title), "")
     if first:
         return first
     words = clean_title(parsed.lines[0].text) if parsed.lines else ""
     return words or "Untitled"
+
+
+def _title_line(first: Sentence) -> str:
+    """The first line of a text that begins with its name, version and owner, a line each."""
+    name, _, below = first.text.partition("\n")
+    below = below.lstrip()
+    # `From: …` is a field, not a name.
+    if (
+        not below
+        or ": " in name
+        or len(name) > MAX_TITLE_LINE_CHARS
+        or name.rstrip()[-1] in ".,;:!?"
+    ):
+        return ""
+    # A wrapped sentence goes on with any word, and is a whole line long.
+    return clean_title(name) if below[0].isupper() or below[0].isdecimal() else ""
 
 
 def _entry(part: TextSection, source: SourceText, parsed: ParsedText, *, whole: bool) -> Item:

@@ -1,9 +1,9 @@
 """How probably a sentence states a rule, an exception, a definition, a step or a fact. Pure.
 
-Two logistic models per kind over what the parser knows: cues, block, marks, length, forms
-of words (`cues/forms.py`, `cues/signs.py`, `cues/modality.py`) and frequent words. What the first
-says is then corrected by whether the kind is the main one. `bench/ckf_weights.py` fits both, one
-set for all languages.
+Two logistic models per kind over what the parser knows: cues, block, marks, length, forms and
+frames of words (`cues/forms.py`, `cues/signs.py`, `cues/modality.py`) and frequent words. What the
+first says is then corrected by whether the kind is the main one. `bench/ckf_weights.py` fits both,
+one set for all languages.
 """
 
 import json
@@ -29,6 +29,7 @@ from pecia.features.ckf.heuristic.cues.forms import (
     EXAMPLE_FIRST,
     EXCEPTIONS_TITLE,
     EXEMPTS,
+    FRAMES,
     FUTURE_ENDINGS,
     GLOSS,
     HEADWORD,
@@ -54,6 +55,7 @@ from pecia.features.ckf.heuristic.cues.signs import (
     INSTRUCTION,
     PAST,
     PAST_PARTICIPLE,
+    PERFECT,
     PRESENT,
     PRETERITE,
     PRETERITE_ENDINGS,
@@ -65,6 +67,7 @@ from pecia.features.ckf.heuristic.cues.signs import (
 from pecia.features.ckf.heuristic.cues.stems import STEM_CHARS, STEMS_BY_SIGN
 from pecia.features.ckf.heuristic.parse.blocks import BlockShape, is_section_label
 from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
+from pecia.features.ckf.heuristic.shape_signs import iter_shape_signs
 from pecia.features.ckf.heuristic.term_signs import iter_term_signs
 
 WEIGHTS = Path(__file__).with_name("probability.json")
@@ -123,6 +126,7 @@ def iter_features(
         found = own | near
         found.update(entry)
         found.update(terms)
+        found.update(iter_shape_signs(line, line.span.of(parsed.lowered), before))
         found.update(_cue_features(line))
         found.update(_definition_features(line, parsed.grammar))
         found.update(_block_features(line, items))
@@ -177,6 +181,9 @@ def _pair_features(found: set[str]) -> Iterator[str]:
     for one, other in _PAIRS:
         if one in found and other in found:
             yield f"{one}&{other}"
+    for ones, others in _CROSSED:
+        if not ones.isdisjoint(found):
+            yield from (f"{one}&{other}" for one in found & ones for other in found & others)
 
 
 def _genre_features(
@@ -464,6 +471,8 @@ _LOWER_SIGNS = _with_stems(
     ("deontic", DEONTIC),
     ("verb_first", VERB_FIRST),
     ("preterite", PRETERITE),
+    ("perfect", PERFECT),
+    *FRAMES,
 )
 _DUTIES = frozenset({CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION})
 _CONDITIONS = frozenset({CueKind.CONDITION, CueKind.PRECONDITION})
@@ -493,7 +502,6 @@ _PAIRS = (
     ("quoted", "means"),
     ("means", "no_cue"),
     ("gloss", "under:definitions"),
-    ("may_exempt", "contrary_first"),
     ("contrary_first", "own:condition"),
     ("may_happen", "you"),
     ("copula", "relative"),
@@ -501,10 +509,7 @@ _PAIRS = (
     ("means", "under:definitions"),
     ("copula", "under:definitions"),
     ("gloss", "shape:item"),
-    ("exempts", "contrary_first"),
-    ("exempts", "negated"),
     ("contrary_first", "points_back"),
-    ("unless", "duty"),
     ("contrary_first", "own:permission"),
     ("contrary_first", "duty"),
     ("exempts", "own:override"),
@@ -517,5 +522,25 @@ _PAIRS = (
     ("stative", "no_cue"),
     ("stative", "soft"),
     ("is", "no_cue"),
+)
+# Every sign of the first set with every one of the second.
+_CROSSED = (
+    (
+        frozenset({"releases", "excludes", "turns_first", "replaces", "saves"})
+        | {"exempts", "may_exempt", "unless"},
+        frozenset({"duty", "after_duty", "points_back", "contrary_first", "negated"})
+        | {"own:condition", "opens", "no_cue", "near_duty:2", "near_duty:3"},
+    ),
+    (
+        frozenset({"names", "deems"}),
+        frozenset({"opens", "duty", "title_is_subject", "first_in_part", "quoted", "means"})
+        | {"copula", "announced", "genus"},
+    ),
+    (
+        frozenset({"verbless"}),
+        frozenset({"opens", "below_term", "announced", "after_colon", "entries:3"})
+        | {"first_in_part", "no_cue", "genus"},
+    ),
+    (frozenset({"after_duty"}), frozenset({"contrary_first", "points_back", "negated"})),
 )
 _IN_ITEMS = frozenset({"no_cue", "ends:.", "ends:other", "starts:lower", "starts:upper"})

@@ -14,10 +14,10 @@ from pecia.features.ckf.heuristic.probability import estimate_kinds
 
 POSSIBLE_BASIS = "uncertain"
 # An item below it is only possible; chosen on texts left out of the fit.
-MIN_STATED = {"rule": 0.65, "exception": 0.5, "definition": 0.55, "step": 0.55, "fact": 0.6}
-# Beside the home of a sentence, another kind is stated from here on: a rule with its exception.
-MIN_SECOND = 0.7
-# A fact that says what a thing is defines it too.
+MIN_STATED = {"rule": 0.65, "exception": 0.5, "definition": 0.5, "step": 0.55, "fact": 0.55}
+# Beside the rule that it states, a sentence can take a case out of it.
+MIN_EXCEPTION_BESIDE = 0.6
+# A fact or rule that says what a thing is defines it too.
 MIN_DEFINITION_BESIDE = 0.5
 # An exception mostly states what holds instead.
 MIN_RULE_BESIDE = 0.6
@@ -113,10 +113,10 @@ def _mark(candidate: ItemCandidate, chance: float, *, stated: bool) -> None:
 
 # Kinds that one sentence can state together, its home first.
 _MIN_BESIDE = {
-    ("rule", "exception"): MIN_SECOND,
+    ("rule", "exception"): MIN_EXCEPTION_BESIDE,
     ("exception", "rule"): MIN_RULE_BESIDE,
     ("fact", "definition"): MIN_DEFINITION_BESIDE,
-    ("rule", "definition"): MIN_SECOND,
+    ("rule", "definition"): MIN_DEFINITION_BESIDE,
 }
 # Their own cues are narrow, and the labels do not tell them from other facts.
 _NEVER_DROPPED = frozenset({"causal_chains", "patterns", "mental_models"})

@@ -19,6 +19,7 @@ from pecia.features.ckf.heuristic.cues.term_forms import (
     LISTED_TERM_FIRST,
     MARKED_TERM_FIRST,
     PLAIN_TERM_FIRST,
+    QUOTED_ACT_MEANS,
     QUOTED_MEANS,
     QUOTED_TERM_FIRST,
     REFERENCE_MEANS,
@@ -129,7 +130,7 @@ def _means(text: str) -> bool:
         return False
     head = " ".join(head.split())
     return (
-        (quoted and QUOTED_MEANS.match(head) is not None)
+        (quoted and any(it.match(head) for it in (QUOTED_MEANS, QUOTED_ACT_MEANS)))
         or (sense and SENSE_MEANS.search(head) is not None)
         or (refers and REFERENCE_MEANS.match(head) is not None)
     )

@@ -41,6 +41,18 @@ _ASKS = re.compile(
     r"|perguntar|descobrir|veja)(?:\s+(?:out|you|me|us|for sure))?)\s*\Z",
     re.IGNORECASE,
 )
+# A word that the cue belongs to: `based upon it`, `have provided an address`, `as provided in …`
+_BELONGS = {
+    "upon": re.compile(
+        r"\b(?:agree|act|bas|build|built|call|confer|depend|draw|impos|incumbent|binding|insist|rel"
+        r"|touch)[a-z]*\s*\Z",
+        re.IGNORECASE,
+    ),
+    "provided": re.compile(
+        r"\b(?:ha(?:ve|s|d)|is|are|was|were|be|been|being|as|otherwise|expressly)\s*\Z",
+        re.IGNORECASE,
+    ),
+}
 # A clause that only says what follows from the condition before it.
 _RESULT = re.compile(
     r",\s(?:and\s)?(?:so|daher|deshalb|donc|así que|por lo que|portanto|por isso)\s", re.IGNORECASE
@@ -87,6 +99,12 @@ def is_ellipsis(words: str) -> bool:
 def asks_whether(text: str, at: int) -> bool:
     """Whether `if` at this offset asks or compares: `check if …`, `as if …`"""
     return _ASKS.search(text, max(0, at - _WINDOW), at) is not None
+
+
+def belongs_before(words: str, text: str, at: int) -> bool:
+    """Whether the cue at this offset belongs to the verb before it and opens no clause."""
+    pattern = _BELONGS.get(words)
+    return pattern is not None and pattern.search(text, max(0, at - _WINDOW), at) is not None
 
 
 def cut_result(words: str) -> str:

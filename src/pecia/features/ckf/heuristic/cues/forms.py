@@ -277,3 +277,128 @@ HEADWORD = re.compile(
     r"(?:/[^/\n]{2,40}/|\[[^\]\n]{2,30}\]|\(?(?:n|v|vt|vi|adj|adv|subst|sust|loc|interj|pref|suff)\."
     r"|s\. ?[fm]\.|[fm]\. )",
 )
+
+# Frames: classes of cues that do the same in five languages. A form that one language has is in
+# the others too, so each frame is one sign of all of them.
+_CUES_BY_FRAME = {
+    # Somebody is free of a duty, or a case is: `need not`, `bedarf es nicht`, `n'est pas tenu`.
+    "releases": (
+        r"need not|needn't|(?:do|does|did) not (?:need|have) to|don't (?:need|have) to"
+        r"|(?:is|are|be) (?:not|no longer) (?:\w+ )?(?:required|obliged|obligated|bound|liable"
+        r"|necessary|mandatory|subject|needed)|exempt(?:s|ed)? from|not be (?:required|necessary)"
+        r"|no \w+ (?:is|are) (?:required|needed|necessary)|(?:is|are|be) (?:waived|lifted|relaxed"
+        r"|suspended|excused|omitted)"
+        r"|dispensed with|without (?:first )?(?:having|being required) to",
+        r"(?:brauch\w*|muss|müssen|musst) (?:\w+ ){0,6}(?:nicht|kein\w*)|bedarf (?:\w+ ){0,3}"
+        r"(?:nicht|keine\w*)|bedürfen (?:\w+ ){0,3}(?:nicht|keine\w*)|nicht (?:verpflichtet"
+        r"|erforderlich|notwendig|nötig|zwingend|einzuhalten)|befreit|befreiung|entbehrlich"
+        r"|verzichtet werden|entfällt|entfallen|freigestellt|ausgesetzt",
+        r"(?:n'est|ne sont|n'êtes|n'a|n'ont) (?:pas|plus|nullement) (?:\w+ )?(?:tenu\w*|obligat\w+"
+        r"|oblig\w+|nécessaire|requis\w*|besoin|soumis\w*|assujetti\w*)|dispens\w+|exonér\w+"
+        r"|exempt\w*|il n'est pas (?:nécessaire|obligatoire)|inutile de",
+        r"no (?:es|será|serán|son|está|están|estará|estarán) (?:\w+ )?(?:necesari\w+|obligad\w+"
+        r"|obligatori\w+|exigible\w*|precis\w+|sujet\w+|requerid\w+)|exent\w+|eximi\w+|exime\w*"
+        r"|dispensad\w+|no (?:necesita|tiene que|hace falta|requerirá|se exigirá)\w*",
+        r"não (?:é|são|será|serão|está|estão) (?:\w+ )?(?:necessári\w+|obrigad\w+|obrigatóri\w+"
+        r"|exigid\w+|sujeit\w+|exigível)|não (?:precis\w+|necessit\w+|tem de|tem que)|isent\w+"
+        r"|dispensad\w+|dispensa-se|fica dispensad\w+",
+    ),
+    # A case is outside a rule: `does not cover`, `fallen nicht unter`, `quedan fuera`.
+    "excludes": (
+        r"(?:do|does|shall|will|did) not (?:\w+ )?(?:include|cover|extend|count|constitute|concern"
+        r"|limit|require)|not (?:\w+ )?(?:covered|included|affected|counted|applicable)"
+        r"|(?:out|outside) (?:of )?(?:the )?scope|is excluded|are excluded|exclud(?:es|ing)",
+        r"(?:fällt|fallen) (?:\w+ )?nicht unter|nicht (?:\w+ )?(?:erfasst|umfasst|eingeschlossen"
+        r"|berücksichtigt|angerechnet|betroffen)|außer betracht|ausgeschlossen|ausgenommen"
+        r"|keine geltung|kein\w* anspruch",
+        r"ne (?:sont|est) pas (?:\w+ )?(?:concern\w+|compris\w*|visé\w*|couvert\w*|pris\w* en"
+        r" compte)"
+        r"|n'est pas (?:\w+ )?(?:concern\w+|compris\w*|visé\w*|couvert\w*)|(?:est|sont) exclu\w*"
+        r"|ne (?:relèv\w+|concern\w+|comprend\w*|couvr\w+|porte\w*|s'étend\w*)[^.;]{0,30} (?:pas"
+        r"|ni)"
+        r"|n'entr\w+ pas|à l'exclusion",
+        r"qued\w+ (?:fuera|exclu\w+|exceptuad\w+)|no (?:\w+ )?(?:incluy\w+|comprend\w+|abarca\w*"
+        r"|afect\w+|computa\w*|alcanz\w+)|no (?:estar?án?|se encuentran?) (?:\w+ )?incluid\w+"
+        r"|no tend\w+ la consideración|se excluy\w+|con exclusión|excluid\w+",
+        r"(?:fica\w*|est\w+|são) (?:de fora|excluíd\w+|excetuad\w+)|não (?:\w+ )?(?:inclu\w+"
+        r"|abrang\w+|compreend\w+|afet\w+|se estend\w+)|não (?:é|são) (?:\w+ )?(?:abrangid\w+"
+        r"|considerad\w+|incluíd\w+)|excluíd\w+|exclu[ei]-se|exclu(?:em|i)",
+    ),
+    # All but a case: `with the exception of`, `mit Ausnahme`, `sous réserve`, `ressalvado`.
+    "saves": (
+        r"with the exception|except(?:ing)?(?: for| that| where| when| as| in| if)?|apart from"
+        r"|aside from|save (?:for|that|as|where)|unless|other than|but not|not including"
+        r"|subject to (?:any|the|this|these|section|subsection|paragraph)|beyond",
+        r"mit (?:der )?ausnahme|außer(?:\s|$)|ausgenommen|abgesehen von|es sei denn|sofern (?:\w+"
+        r" ){0,6}"
+        r"nicht|soweit (?:\w+ ){0,6}(?:nicht|nichts|kein\w*)|vorbehaltlich|unbeschadet|nicht jedoch"
+        r"|jedoch nicht",
+        r"à l'exception|à moins|sauf|hormis|excepté\w*|sous réserve|hors(?: de)?|en dehors|mais"
+        r" (?:pas"
+        r"|non)|sans préjudice|autres? que",
+        r"(?:con|a) (?:la )?excepción|salvo|excepto|a menos que|sin perjuicio|a reserva|fuera de"
+        r"|exceptuando|distint\w+ de|pero no",
+        r"(?:com|à|a) (?:a )?exce[pç]\w+|salvo|exceto|a menos que|a não ser|sem prejuízo"
+        r"|ressalvad\w+"
+        r"|sob reserva|excetuand\w+|mas não",
+    ),
+    # The sentence turns against the one before it.
+    "turns_first": (
+        r"^\W{0,4}(?:that said|even so|still|exceptionally|in exceptional|by way of exception|yet"
+        r"|in"
+        r" contrast|on the other hand|having said that|as an exception|exceptions?\b|exempt\w*"
+        r"|allerdings|ausnahmsweise|in ausnahmefällen|in (?:begründeten )?ausnahme\w*|davon|hiervon"
+        r"|lediglich|dagegen|hingegen|gleichwohl|dennoch|abweichungen|statt|anstelle"
+        r"|exceptionnellement|à titre exceptionnel|en revanche|par contre|à l'exception|en dehors"
+        r"|pour autant|dans (?:le|des) cas exceptionnels|en dérogation"
+        r"|excepcionalmente|con (?:la )?excepción|a excepción|ahora bien|con todo|por el contrario"
+        r"|en casos excepcionales|quedan? except\w+|se exceptúa\w*"
+        r"|excecionalmente|entretanto|ainda assim|à exceção|com exceção|em casos excecionais"
+        r"|em casos excepcionais|ressalva\w*|excetua\w*)\b",
+    ),
+    # One thing in place of another.
+    "replaces": (
+        r"in place of|instead(?: of)?|in lieu of|rather than|anstelle|anstatt|statt(?:dessen)?"
+        r"|an die stelle|au lieu d\w+|en lieu et place|à la place|en lugar de|en vez de"
+        r"|en sustitución|em vez de|em lugar de|em substituição",
+    ),
+    # It says what a name is given to: `defines X as`, `unter X versteht man`, `on appelle`.
+    "names": (
+        r"defin(?:es?|ed|ing) \W?[^.;]{1,80}? as|(?:we|is|are|be) (?:then |often |also |usually"
+        r" )?call(?:ed)?"
+        r"|is (?:the|an?) (?:\w+ )?(?:term|name|word|abbreviation|acronym|concept|process|set|kind"
+        r"|type|way|collection|measure|number|act|practice|ability|state|form)|is short for"
+        r"|that is to say|namely|stand(?:s|ing)? for|consists? (?:of|in)|comprises?|meaning",
+        r"definier\w+ [^.;]{1,80}? als|(?:versteht|verstehen|verstanden) [^.;]{0,60}?(?:man|wir"
+        r"|unter)"
+        r"|unter [^.;,]{2,60} (?:versteh\w+|verstand\w+|ist)|nenn\w+ (?:man|wir)|genannt\w*"
+        r"|sogenannt\w*"
+        r"|handelt es sich um|abkürzung|steht für|das heißt|umfass\w+|besteht (?:aus|in)",
+        r"défini\w* [^.;]{1,90}? comme|on (?:appelle|entend|nomme|désigne|parle d\w*)|aussi"
+        r" appel\w+"
+        r"|appelé\w*|dit\w* |il s'agit d\w*|sigle|acronyme|abréviation|c'est-à-dire|consist\w+ (?:à"
+        r"|en)"
+        r"|se compose|comprend\w*|ensemble d\w*",
+        r"defin\w+ [^.;]{1,90}? como|se (?:llama|denomina|conoce|refiere|trata)\w*|llamad\w+"
+        r"|denominad\w+"
+        r"|conocid\w+ como|siglas?|acrónimo|abreviatura|es decir|consist\w+ en|se compon\w+"
+        r"|comprend\w+|conjunto de|significa",
+        r"defin\w+ [^.;]{1,90}? como|chama\w*|denomina\w*|conhecid\w+ como|trata-se|refere\w*-se"
+        r"|sigla|acrônimo|acrónimo|abreviação|abreviatura|ou seja|isto é|consist\w+ em"
+        r"|compreend\w+|conjunto de|significa",
+    ),
+    # A law takes a thing for another: `is deemed`, `gilt als`, `est réputé`, `se considerará`.
+    "deems": (
+        r"(?:is|are|be|was) (?:also )?(?:deemed|regarded|treated|taken|considered|construed"
+        r"|presumed)"
+        r"|als [^.;]{2,120}? (?:gilt|gelten|gelte)\b|(?:gilt|gelten) [^.;]{0,120}?als\b"
+        r"|(?:est|sont) (?:\w+ )?(?:réputé\w*|considéré\w*|présumé\w*|assimilé\w*|regardé\w*)"
+        r"|(?:se|tendr\w+ la) (?:considera\w*|consideración|entend\w+|presum\w+)|considerad\w+"
+        r"|(?:é|são|será|serão) (?:considerad\w+|havid\w+|equiparad\w+)|considera\w*-se"
+        r"|presume\w*-se|equipara\w*",
+    ),
+}
+FRAMES = tuple(
+    (name, re.compile("|".join(rf"\b(?:{it})(?!\w)" if it[0] != "^" else it for it in cues)))
+    for name, cues in _CUES_BY_FRAME.items()
+)

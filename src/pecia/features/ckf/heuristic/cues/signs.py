@@ -26,6 +26,11 @@ musste mussten musstet sollte setzte bestand entstand verursachte akzeptierten
 """
 PRETERITE_WORDS = frozenset(_PRETERITE_WORDS.split())
 PAST_PARTICIPLE = re.compile(r"\b[a-z]{3,}ed\b")
+PERFECT = re.compile(
+    r"\b(?:has|have|had) (?:\w+ly |also |been |not |now |never |already )?(?:\w{2,}ed|been"
+    r"|\w+wn|taken|given|written|become|made|found|led|held|kept|gone|done|seen|begun|come"
+    r"|left|lost|built|brought|grown|got|had|said|sent|told)\b"
+)
 _PRESENT_WORDS = """
 are es est está están estão haben has hat have is ist ont sind son sont são tem tiene tienen têm
 wird é

@@ -41,4 +41,45 @@ STEMS_BY_SIGN = {
         " sans autre toutefois menos salvo sin contrario ser sem"
     ),
     "deontic": _stems("right void writing charge réputé cargo obrigação"),
+    "releases": _stems(
+        "have tiene required obliged obligated bound liable necessary mandatory subject need"
+        " needed needn"
+        " exempt waived lifted relaxed suspended excused omitted dispensed ausgesetzt brauch muss"
+        " müss bedarf bedürfen nicht befreit"
+        " entbehrlich"
+        " verzichtet entfällt entfallen freigestellt tenu nécessaire obligatoire requis besoin"
+        " soumis"
+        " assujetti dispensé exonéré inutile necesario exigible preciso sujeto requerido exento"
+        " eximir necesita hace obrigado exigido isento"
+    ),
+    "excludes": _stems(
+        "include cover extend count constitute concern limit require applicable affected scope"
+        " excluded fällt fallen erfasst umfasst eingeschlossen berücksichtigt angerechnet betroffen"
+        " außer ausgeschlossen ausgenommen geltung anspruch compris visé couvert pris exclu relève"
+        " porte étend entrent quedan incluye abarca afecta computan alcanza tendrán fica abrange"
+        " afetam estende são est"
+    ),
+    "saves": _stems(
+        "except apart aside save unless other not including subject beyond ausnahme außer"
+        " ausgenommen"
+        " abgesehen denn sofern soweit vorbehaltlich unbeschadet jedoch moins sauf hormis réserve"
+        " hors dehors mais préjudice autre salvo menos perjuicio reserva fuera distinto pero"
+        " ressalvado ser sem mas exclusão excetuado"
+    ),
+    "replaces": _stems(
+        "place instead lieu rather anstelle anstatt statt stelle lugar vez sust subs"
+    ),
+    "names": _stems(
+        "define call term name word abbreviation acronym concept process set kind type way"
+        " collection measure number act practice ability state form short say namely stand consist"
+        " comprise meaning versteht nennt genannt sogenannt handelt abkürzung steht heißt umfasst"
+        " besteht défini appelle entend nomme désigne parle dit agit sigle abréviation dire compose"
+        " comprend ensemble llama denomina conoce refiere trata siglas acrónimo abreviatura decir"
+        " conjunto significa chama conhecido acrônimo seja isto compreende refere"
+    ),
+    "deems": _stems(
+        "deemed regarded treated taken considered construed presumed gilt gelten réputé présumé"
+        " assimilé tendrán entenderá havidos equiparado"
+    ),
+    "perfect": _stems("has have had"),
 }

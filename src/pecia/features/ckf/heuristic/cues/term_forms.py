@@ -15,7 +15,8 @@ _ARTICLE = (
 # `"Work": …`, `« concédant » : …`, `The term “computer” means …`
 QUOTED_TERM_FIRST = re.compile(
     LABEL + _ARTICLE + r"(?:(?:terms?|expressions?|words?|phrases?|mots?|termes?|begriffe?"
-    r"|término|termo|expressão|expresión)\s)?[*_]{0,2}[\"“”„«‘][^\"“”„»«’\n]{1,60}[\"”“»’][*_]{0,2}",
+    r"|término|termo|expressão|expresión)\s)?[*_]{0,2}(?:[\"“”„«‘][^\"“”„»«’\n]{1,60}[\"”“»’]"
+    r"|`[^`'\n]{2,60}')[*_]{0,2}",
     re.IGNORECASE,
 )
 _QUOTED = r"[*_]{0,2}[\"“”„«‘'][^\"“”„»«’\n]{1,70}[\"”“»’'][*_]{0,2}"
@@ -32,6 +33,14 @@ QUOTED_MEANS = re.compile(
     r"|bezeichne\w*|bedeute\w*|meint|umfass\w*|ist|sind|désigne\w*|signifie\w*|s['’]entend\w*"
     r"|compren\w*|est|sont|significa\w*|designa\w*|se (?:refiere|entiende|considera)\w*|incluye\w*"
     r"|es|son|é|são|refere-se|inclu[ei]m?)\b)",
+    re.IGNORECASE,
+)
+# `To "distribute" documentation means …`
+QUOTED_ACT_MEANS = re.compile(
+    LABEL
+    + r"(?:[^\"“„«.;]{1,90},\s)?to\s"
+    + _QUOTED
+    + r"(?:\s[\w-]+){0,4}?\s(?:shall mean|means?)\b",
     re.IGNORECASE,
 )
 # `A reference in this Act to a sale includes …`

@@ -14,7 +14,7 @@ from pecia.features.ckf.heuristic.cues.forms import (
     TERM_AFTER,
     TERM_BEFORE,
 )
-from pecia.features.ckf.heuristic.cues.grammar import build_trie
+from pecia.features.ckf.heuristic.cues.grammar import build_trie, lowercase_aligned
 from pecia.features.ckf.heuristic.cues.kind import CueKind
 from pecia.features.ckf.heuristic.cues.openers import INNER_WORDS
 from pecia.features.ckf.heuristic.cues.term_forms import (
@@ -66,7 +66,7 @@ def _find_label(
             label = _find_bare_term(line.text)
     label = _clean_label(label, line.text)
     if label and _names_a_term(label, parsed):
-        return label
+        return _find_titled_term(line, before) or label
     first = _FIRST_WORD.search(line.text)
     denied = bool(label) and label.lower().split()[-1] in _DENIALS
     if denied or (first and first[0].lower() in parsed.grammar.anaphora):
@@ -78,6 +78,16 @@ def _find_label(
     return ""
 
 
+def _find_titled_term(line: Sentence, before: Sentence | None) -> str:
+    """The words of the title just above, where they stand in the sentence: `### Format CoNLL`"""
+    if before is None or not before.title or not heads_meaning(before):
+        return ""
+    title = lowercase_aligned(_BRACKETS.sub("", clean_title(before.text)))
+    pattern = rf"(?<!\w){re.escape(title)}(?!\w)"
+    found = re.search(pattern, lowercase_aligned(line.text)) if title else None
+    return line.text[found.start() : found.end()] if found else ""
+
+
 def _clean_label(label: str, text: str) -> str:
     """Without its number, the address of a link, and what a colon divides from it.
 
@@ -87,7 +97,7 @@ def _clean_label(label: str, text: str) -> str:
         quoted = QUOTED_TERM.search(text)
         return quoted[1].strip(_TERM_MARKS) if quoted else ""
     named = _LINK.sub(r"\1", label).partition(" :")[0].partition(": ")[0]
-    return _NUMBER_FIRST.sub("", named).strip(_TERM_MARKS)
+    return _ELIDED.sub("", _NUMBER_FIRST.sub("", named)).strip(_TERM_MARKS)
 
 
 def _names_a_term(label: str, parsed: ParsedText) -> bool:
@@ -263,6 +273,9 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\n]*\)?")
 # A number before a term: `1.0.1 “Commercial Use”`, `(2) work`.
 _NUMBER_FIRST = re.compile(r"\(?(?:§ ?)?\d+(?:\.\d+)*[a-z]?[.)°º]*\s+(?=\W*[^\W\d_])")
+_BRACKETS = re.compile(r"\s*\([^)]*\)\Z")
+# The article of `L’annotation est …`
+_ELIDED = re.compile(r"\A[Ll]['’](?=\w)")
 _ODD_QUOTES = re.compile(r"\A[^\"]*\"[^\"]*\Z|\A[^“„”]*[“„][^”“]*\Z|\A[^«»]*«[^»]*\Z")
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9-]{1,9}")
 _GLOSSARY = re.compile(r"[*_`]{0,2}([^:*_`\n]{2,48})[*_`]{0,2}:[*_`]{0,2}\s")

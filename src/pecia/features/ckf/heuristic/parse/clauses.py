@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pecia.features.ckf.heuristic.cues.connectives import (
     asks_whether,
+    belongs_before,
     cut_result,
     ends_in_result,
     is_ellipsis,
@@ -70,6 +71,7 @@ def _first_condition(line: Sentence) -> Cue | None:
             and CueKind.CONDITION in it.kinds
             and not asks_whether(line.text, _offset(line, it))
             and not is_reflexive(it, line.text, _offset(line, it))
+            and not belongs_before(it.words, line.text, _offset(line, it))
         ),
         None,
     )
