@@ -8,6 +8,7 @@ import pytest
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.interfaces.shell import Shell, opened_shell
 from tests.interfaces.test_cli_commands import external
+from tests.interfaces.test_cli_stalled import until
 
 pytestmark = pytest.mark.slow
 
@@ -57,6 +58,8 @@ def test_a_file_that_is_refused_is_named_with_how_many_were_sent(shell: Shell) -
     assert done.code == 1
     assert "b.bin: " in done.err
     assert "sent: 1 of 3" in done.err
+    # A worker reads it.
+    until(lambda: _uploaded(shell))
     assert _uploaded(shell) == ["a.md"]
 
 

@@ -130,6 +130,7 @@ def test_a_quotation_of_properties_is_shown_as_text(server: WikiServer, page: Pa
         "sentences": [],
         "nearest": [],
         "used_model": False,
+        "unsure": True,
         "dropped": 0,
         "reworded": 0,
         "degraded": [],

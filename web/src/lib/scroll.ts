@@ -27,7 +27,9 @@ export function keepScroll(): void {
   });
   window.addEventListener("pagehide", () => {
     positions.set(entry, window.scrollY);
-    sessionStorage.setItem(STORED, JSON.stringify([...positions].slice(-100)));
+    const scrolled = [...positions].filter(([, at]) => at > 0);
+    if (scrolled.length) sessionStorage.setItem(STORED, JSON.stringify(scrolled.slice(-100)));
+    else sessionStorage.removeItem(STORED);
   });
   restore();
 }
