@@ -38,6 +38,25 @@ async def test_documents_that_are_pulled_with_other_files_have_their_version(
     assert not [*(space.folder / ".pecia").glob("write-journal.json*")]
 
 
+async def test_a_file_that_is_no_document_is_renamed_and_changed_in_one_commit(
+    synced: SyncedSpace,
+) -> None:
+    space, remote = synced.space, synced.remote
+    lines = "".join(f"line {it}\n" for it in range(9))
+    remote.commit_files("Begin", {"notes.txt": lines, "Makefile": lines})
+    await synced.set_remote(mode="pull_and_push")
+    await synced.sync()
+    # One is changed there as well, the other here.
+    space.write({"Makefile": lines + "here\n"})
+    files = {"notes.txt": None, "Makefile": None}
+    new = {"d/new.txt": lines + "there\n", "d/Build": lines}
+    remote.commit_files("Renamed", {**files, **new})
+    assert (await synced.sync()).skipped == {}
+    assert space.read("d/new.txt") == lines + "there\n"
+    assert space.read("d/Build") == remote.read("d/Build") == lines + "here\n"
+    assert sorted(it.name for it in space.folder.iterdir()) == [".pecia", "d"]
+
+
 async def test_a_sync_under_way_says_its_step_and_how_many_files_are_done(
     synced: SyncedSpace,
 ) -> None:

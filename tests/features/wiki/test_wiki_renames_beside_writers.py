@@ -10,8 +10,10 @@ import anyio
 import pytest
 
 from pecia.features.wiki import rename_plan
+from pecia.features.wiki.space_write import SpaceWrite
 from pecia.features.wiki.store import SQL
 from tests.features.wiki.conftest import Space
+from tests.features.wiki.live_editor import at
 
 pytestmark = pytest.mark.anyio
 
@@ -86,6 +88,27 @@ async def test_what_is_written_while_a_rename_is_planned_is_planned_again(
     assert {it["docName"]: it["rewrites"] for it in done["rewrittenDocs"]}["e/two"] == 1
     known = await space.value("read_document", path=path.replace("d/", "e/"))
     assert known["content"] == now
+
+
+async def test_what_is_written_to_an_open_document_as_its_links_are_rewritten_stays(
+    space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space.write(FILES)
+    left = ["w1\n"]
+
+    async def require_unchanged(writer: SpaceWrite, files: Any, /) -> None:
+        await real(writer, files)
+        if left:
+            append(space.folder / "b.md", left.pop())
+
+    real = SpaceWrite.require_unchanged
+    monkeypatch.setattr(SpaceWrite, "require_unchanged", require_unchanged)
+    async with at(str(space.served.http.base_url), "b", space.name) as hand:
+        await space.value("rename_folder", fromFolder="d", toFolder="e")
+        assert not left
+        await hand.until_text(lambda text: text == "# B\n\n[one](e/one.md)\nw1\n")
+    read = await space.value("read_document", path="b.md")
+    assert read["content"] == space.read("b.md") == "# B\n\n[one](e/one.md)\nw1\n"
 
 
 def create_document(folder: Path) -> None:

@@ -273,11 +273,10 @@ class SpaceWrite:
         )
         for it in self._moves:
             await self._apply_move(it)
-        now = self.moved
         await self._apply_files(
-            {now.get(path, path): (body, self._known[path]) for path, body in self._files.items()}
+            {self._path_after(it): (body, self._known[it]) for it, body in self._files.items()}
         )
-        self.pending_flushes = [now.get(it, it) for it in self.pending_flushes]
+        self.pending_flushes = [self._path_after(it) for it in self.pending_flushes]
 
     async def make_contended_live(self) -> None:
         """Make documents live that a program wrote since we read them: one that is written all the
@@ -293,6 +292,13 @@ class SpaceWrite:
     def moved(self) -> dict[str, str]:
         """Documents by their paths before and after."""
         return {old: new for it in self._moves for old, new in it.documents}
+
+    def _path_after(self, path: str) -> str:
+        """After the moves, of documents and others."""
+        for it in self._moves:
+            if path == it.old or path.startswith(f"{it.old}/"):
+                return it.new + path[len(it.old) :]
+        return path
 
     async def _apply_move(self, move: StagedMove) -> None:
         place, tenant_id = self.scope.location, self.scope.tenant_id
@@ -403,8 +409,10 @@ class SpaceWrite:
             base = MergeBase.DOCUMENT
             self.restored.add(path)
         on_disk = await self._read_disk(path)
-        if base is MergeBase.FILE and on_disk not in (found.file_text.encode(), None):
+        read, merged = self._known.get(path, on_disk), found.file_text.encode()
+        if base is MergeBase.FILE and on_disk is not None and not (read == on_disk == merged):
             # Half written, so it is not merged: its words would be the tool's, and come once more.
+            # Or written since the tool read it: its words would go.
             raise Collision(f"another program is writing {path!r}; try again", path=path)
         if found.row.is_gone and not found.has_file:
             # Its last text became a version when it was removed.
