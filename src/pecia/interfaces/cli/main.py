@@ -14,7 +14,6 @@ from pecia.interfaces.cli.command_table import COMMANDS, GROUPS, CommandEntry, T
 from pecia.interfaces.cli.commands.shortcuts import SHORTCUTS
 from pecia.interfaces.cli.output.streams import (
     discard_stdout,
-    end_process,
     flush_stdout,
     is_stdout_abandoned,
     open_closed_streams,
@@ -35,13 +34,13 @@ ENTRIES: dict[str, CommandEntry | ToolShortcut] = {it.words: it for it in (*COMM
 def main() -> None:
     """Run the command line of this process."""
     open_closed_streams()
-    end_process(run(sys.argv[1:]))
+    raise SystemExit(run(sys.argv[1:]))
 
 
 def cipher_main() -> None:
     """The program `cipher`: `pecia cipher`, for clients whose configuration names that program."""
     open_closed_streams()
-    end_process(run(["cipher", *sys.argv[1:]]))
+    raise SystemExit(run(["cipher", *sys.argv[1:]]))
 
 
 def run(words: Sequence[str]) -> int:

@@ -1,5 +1,4 @@
 """The three streams of the process: closed ones are opened, and what stdout does not take is found.
-And its end, once they are written out.
 
 Imports nothing of ours: help and completion pass through here.
 """
@@ -7,7 +6,6 @@ Imports nothing of ours: help and completion pass through here.
 import os
 import select
 import sys
-from typing import NoReturn
 
 
 def open_closed_streams() -> None:
@@ -49,22 +47,3 @@ def discard_stdout() -> None:
     """Drop what stdout did not take: the interpreter would print an error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.stdout.flush()
-
-
-def end_process(code: int) -> NoReturn:
-    """End as the interpreter does, but destroy nothing: the memory goes with the process.
-
-    To destroy all modules took a quarter of the processor time of a short command (ADR 400).
-    """
-    # Whoever waits for threads, or has something to be called, has imported these.
-    if threading := sys.modules.get("threading"):
-        threading._shutdown()
-    if atexit := sys.modules.get("atexit"):
-        atexit._run_exitfuncs()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        # The interpreter tells of it.
-        sys.exit(code)
-    os._exit(code)
