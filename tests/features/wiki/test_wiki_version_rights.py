@@ -9,19 +9,11 @@ import pytest
 
 from tests.features.wiki.conftest import Space
 from tests.features.wiki.git_remote import GitRemote, SyncedSpace
+from tests.features.wiki.test_wiki_rename_rights import trim
 
 pytestmark = pytest.mark.anyio
 
 SECRET = "99999 aardvark"
-
-
-async def trim(space: Space, files: Mapping[str, str], **granted: str) -> None:
-    """Of these files, bo sees the folders that are granted."""
-    space.write(files)
-    await space.admin("set_source", trim_mode="per_file")
-    for folder, role in granted.items():
-        await space.admin("grant", folder=f"{folder}/", to="user:bo", role=role)
-    await space.value("list_documents")
 
 
 async def history(space: Space, name: str) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pecia.features.lake.core.answer.compose import MAX_PASSAGES, select_passages, stands_out
+from pecia.features.lake.core.answer.compose import select_passages, stands_out
 from pecia.features.lake.core.answer.quotation import QuotablePassage
 from pecia.kernel.corpus.search.hydrate import HydratedChunk
 from pecia.kernel.text.span import Span
@@ -22,7 +22,7 @@ def passage(text: str, match: float | None) -> QuotablePassage:
 
 
 def texts(*passages: QuotablePassage) -> list[str]:
-    return [it.text for it in select_passages(passages, MAX_PASSAGES)]
+    return [it.text for it in select_passages(passages)]
 
 
 def test_what_ranks_above_the_likeliest_passage_is_shown_however_unlikely() -> None:
@@ -77,7 +77,7 @@ def test_a_row_is_quoted_with_few_others_and_with_the_header_of_its_table() -> N
     marks = tuple(row_at(it) for it in ("2031-05-19", "2031-05-20 | Halmstad"))
     excerpt = Excerpt(0, TABLE, whole, whole, marks=(*marks, row_at("Halmstad | 220")))
     table = passage(TABLE, 0.9)
-    [quoted] = select_passages([replace(table, excerpts=(excerpt,))], MAX_PASSAGES)
+    [quoted] = select_passages([replace(table, excerpts=(excerpt,))])
     assert "| 2031-05-20 | Halmstad | 220 |" in quoted.text
     assert len(quoted.text) < len(TABLE) / 3
     assert quoted.header == "| day | town | level |\n| --- | --- | --- |\n"

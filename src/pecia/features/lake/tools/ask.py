@@ -9,10 +9,6 @@ from pydantic import Field, field_validator
 from pecia.features.lake.answer_model import AnswerModel, AnswerModels, ModelChoice
 from pecia.features.lake.capacity import SearchMetrics
 from pecia.features.lake.core.answer.compose import (
-    MAX_PASSAGES as MAX_QUOTED,
-)
-from pecia.features.lake.core.answer.compose import (
-    MAX_UNSURE_PASSAGES,
     CheckedReply,
     SupportedSentence,
     check_reply,
@@ -190,8 +186,8 @@ class AnswerTools:
     async def _verify_passages(self, call: Call, found: FoundPassages) -> list[FileQuotation]:
         if found.is_unlikely:
             return []
-        most = MAX_UNSURE_PASSAGES if found.is_unsure else MAX_QUOTED
-        return await self._verify(call, select_passages(found.passages, most))
+        chosen = select_passages(found.passages, is_unsure=found.is_unsure)
+        return await self._verify(call, chosen)
 
     async def _find(self, call: Call, ask: AskQuestion) -> FoundPassages:
         request = PassageSearch(

@@ -95,8 +95,12 @@ def stands_out(passages: Sequence[QuotablePassage]) -> bool:
     return matches[0] - other >= MIN_LEAD
 
 
-def select_passages(passages: Sequence[QuotablePassage], most: int) -> list[FileQuotation]:
-    """The likeliest passages, verbatim, those of one file together, the best file first."""
+def select_passages(
+    passages: Sequence[QuotablePassage], *, is_unsure: bool = False
+) -> list[FileQuotation]:
+    """The likeliest passages, verbatim, those of one file together, the best file first. Fewer
+    where none is said to answer."""
+    most = MAX_UNSURE_PASSAGES if is_unsure else MAX_PASSAGES
     shown = [
         (it, excerpt)
         for it in _select_likely(passages)[:most]
