@@ -1,7 +1,6 @@
 """Versions under rights: each is one of the path that its document had then, and says nothing of
 documents that the reader may not see."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
